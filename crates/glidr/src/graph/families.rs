@@ -1,0 +1,125 @@
+//! The embedded data set: Hinton's two families, 24 people and 12 predicates.
+//!
+//! Only the trees are written down: who married whom, and their children. The 112 facts are
+//! derived from them. The paper names this data in `sec:hyperparams`.
+
+use super::read::RawFact;
+
+/// A couple and its children; husbands stand first.
+struct Couple {
+    husband: &'static str,
+    wife: &'static str,
+    sons: &'static [&'static str],
+    daughters: &'static [&'static str],
+}
+
+const fn couple(
+    husband: &'static str,
+    wife: &'static str,
+    sons: &'static [&'static str],
+    daughters: &'static [&'static str],
+) -> Couple {
+    Couple { husband, wife, sons, daughters }
+}
+
+/// Both trees have the same shape: two couples, whose children marry, and two grandchildren.
+const FAMILIES: [Couple; 10] = [
+    couple("Christopher", "Penelope", &["Arthur"], &["Victoria"]),
+    couple("Andrew", "Christine", &["James"], &["Jennifer"]),
+    couple("Arthur", "Margaret", &[], &[]),
+    couple("James", "Victoria", &["Colin"], &["Charlotte"]),
+    couple("Charles", "Jennifer", &[], &[]),
+    couple("Roberto", "Maria", &["Emilio"], &["Lucia"]),
+    couple("Pierro", "Francesca", &["Marco"], &["Angela"]),
+    couple("Emilio", "Gina", &[], &[]),
+    couple("Marco", "Lucia", &["Alfonso"], &["Sophia"]),
+    couple("Tomaso", "Angela", &[], &[]),
+];
+
+/// All facts of both families: husband, wife, father, mother, son, daughter, brother, sister,
+/// uncle, aunt, nephew, niece; an uncle or aunt may be so by marriage.
+pub(crate) fn families() -> Vec<RawFact> {
+    let mut facts = Vec::new();
+    let mut add = |predicate: &str, of: &str, to: &str| {
+        facts.push(RawFact::Triple(of.into(), predicate.into(), to.into()));
+    };
+    for Couple { husband, wife, sons, daughters } in &FAMILIES {
+        add("husband", husband, wife);
+        add("wife", wife, husband);
+        for son in *sons {
+            add("father", husband, son);
+            add("mother", wife, son);
+            add("son", son, husband);
+            add("son", son, wife);
+            for daughter in *daughters {
+                add("brother", son, daughter);
+                add("sister", daughter, son);
+            }
+        }
+        for daughter in *daughters {
+            add("father", husband, daughter);
+            add("mother", wife, daughter);
+            add("daughter", daughter, husband);
+            add("daughter", daughter, wife);
+        }
+        for parent in [husband, wife] {
+            for (uncle, aunt) in siblings_and_spouses(parent) {
+                for nephew in *sons {
+                    add("uncle", uncle, nephew);
+                    add("aunt", aunt, nephew);
+                    add("nephew", nephew, uncle);
+                    add("nephew", nephew, aunt);
+                }
+                for niece in *daughters {
+                    add("uncle", uncle, niece);
+                    add("aunt", aunt, niece);
+                    add("niece", niece, uncle);
+                    add("niece", niece, aunt);
+                }
+            }
+        }
+    }
+    facts
+}
+
+/// The couples (husband, wife) one of whom is a sibling of `person`.
+fn siblings_and_spouses(person: &str) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let home = FAMILIES.iter().find(|home| home.sons.contains(&person) || home.daughters.contains(&person));
+    let siblings: Vec<&str> = home
+        .into_iter()
+        .flat_map(|home| home.sons.iter().chain(home.daughters))
+        .copied()
+        .filter(|&sibling| sibling != person)
+        .collect();
+    FAMILIES
+        .iter()
+        .filter(move |pair| siblings.contains(&pair.husband) || siblings.contains(&pair.wife))
+        .map(|pair| (pair.husband, pair.wife))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+
+    use super::*;
+
+    #[test]
+    fn the_families_are_hintons_24_people_12_predicates_and_112_facts() {
+        let (mut people, mut count) = (BTreeSet::new(), BTreeMap::new());
+        let facts = families();
+        for fact in &facts {
+            let RawFact::Triple(head, predicate, tail) = fact else { panic!("only triples here") };
+            people.extend([head, tail]);
+            *count.entry(predicate.as_str()).or_insert(0) += 1;
+        }
+        assert_eq!((people.len(), count.len(), facts.len()), (24, 12, 112));
+        assert_eq!(facts.iter().collect::<BTreeSet<_>>().len(), 112, "no fact stands twice");
+        assert_eq!((count["husband"], count["father"], count["uncle"], count["brother"]), (10, 12, 8, 6));
+    }
+
+    #[test]
+    fn an_uncle_by_marriage_is_an_uncle() {
+        let fact = RawFact::Triple("Charles".into(), "uncle".into(), "Colin".into());
+        assert!(families().contains(&fact));
+    }
+}

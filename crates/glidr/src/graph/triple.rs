@@ -1,0 +1,65 @@
+//! The atoms of a knowledge graph: entities, predicates, properties and the facts they form.
+
+use serde::{Deserialize, Serialize};
+
+/// An entity (a constant *e* of the paper): a number whose name lives in the [`Vocabulary`].
+///
+/// [`Vocabulary`]: super::Vocabulary
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Entity(pub u32);
+
+/// A binary predicate (a relation *r* of the paper).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Predicate(pub u32);
+
+/// A property, that is a unary predicate such as *male*.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Property(pub u32);
+
+/// A ground fact `predicate(head, tail)`                          `def:background_graph`
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Triple {
+    /// First argument.
+    pub head: Entity,
+    /// What holds between the two.
+    pub predicate: Predicate,
+    /// Second argument.
+    pub tail: Entity,
+}
+
+impl Triple {
+    /// The fact `predicate(head, tail)`.
+    pub fn new(head: u32, predicate: u32, tail: u32) -> Self {
+        Triple { head: Entity(head), predicate: Predicate(predicate), tail: Entity(tail) }
+    }
+}
+
+/// A ground fact `property(entity)`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Trait {
+    /// Who has the property.
+    pub entity: Entity,
+    /// The property.
+    pub property: Property,
+}
+
+impl Entity {
+    /// The number as an index.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl Predicate {
+    /// The number as an index.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl Property {
+    /// The number as an index.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}

@@ -1,0 +1,27 @@
+//! Message passing: decides how far one pair of entities satisfies one rule.
+//!
+//! In: a [`Graph`](crate::graph::Graph), the [`Weights`] of a rule, a head and a tail.
+//! Out: a score, and a [`Tape`] for the adjoint. Paper: `sec:message-passing`.
+
+mod batch;
+mod domain;
+mod message;
+mod tables;
+mod tape;
+mod weights;
+
+pub use batch::Batch;
+pub use tables::Tables;
+pub use tape::Tape;
+pub use weights::{Logits, Slots, Weights};
+
+/// How message passing ended: a value, not an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// A round changed nothing: the domains are a fixed point.
+    Settled,
+    /// This variable (from 0) has no entity left, so the rule does not hold.
+    Emptied(usize),
+    /// The rounds were over before either.
+    RoundLimit,
+}

@@ -1,0 +1,166 @@
+//! A slot's soft adjacency matrix as a table from class to value.
+//!
+//! In: the [`Weights`] of a rule and a [`Graph`]. Out: for every slot, what a linked pair of each
+//! class is worth. Paper: `eq:soft_adj_mtx`.
+
+use super::{Slots, Weights};
+use crate::graph::Graph;
+use crate::rule::Schema;
+
+/// What message passing needs to know of one rule on one graph.
+#[derive(Clone, Debug)]
+pub struct Tables {
+    /// The rule's schema.
+    pub schema: Schema,
+    classes: usize,
+    kinds: usize,
+    /// M of a class, per slot: read from i to j.
+    pub(crate) forward: Vec<f32>,
+    /// M of the inverse class, per slot: read from j to i, that is Mᵀ.
+    pub(crate) backward: Vec<f32>,
+    /// The weight of `P_true`, per slot.
+    pub(crate) sure: Vec<f32>,
+    /// The own slot's message per variable and kind of entity; empty without properties.
+    pub(crate) own: Vec<f32>,
+}
+
+impl Tables {
+    /// Sums the weights of each class's fillers.
+    ///
+    /// ```text
+    /// M = Σ wₖ Bₖ                                                   eq:soft_adj_mtx
+    /// ```
+    pub fn new(weights: &Weights, schema: Schema, graph: &Graph) -> Self {
+        let (classes, kinds) = (graph.classes().len(), graph.kinds().len());
+        let mut tables = Tables::zero(schema, graph);
+        for (slot, row) in weights.pair_rows(&schema).enumerate() {
+            let forward = &mut tables.forward[slot * classes..][..classes];
+            for (class, value) in forward.iter_mut().enumerate() {
+                *value =
+                    graph.classes().members(class).iter().map(|m| m.value * row[m.filler as usize]).sum();
+            }
+            let backward = &mut tables.backward[slot * classes..][..classes];
+            for (class, value) in backward.iter_mut().enumerate() {
+                *value = forward[graph.inverse(class as u32) as usize];
+            }
+            tables.sure[slot] = row[row.len() - 1];
+        }
+        for (variable, row) in weights.own_rows(&schema).enumerate() {
+            for kind in 0..kinds {
+                let members = graph.kinds().members(kind);
+                let told: f32 = members.iter().map(|m| m.value * row[m.filler as usize]).sum();
+                tables.own[variable * kinds + kind] = told + row[row.len() - 1];
+            }
+        }
+        tables
+    }
+
+    /// Tables of zeros: where derivatives are gathered.
+    pub fn zero(schema: Schema, graph: &Graph) -> Self {
+        let (classes, kinds) = (graph.classes().len(), graph.kinds().len());
+        let own = if schema.properties == 0 { 0 } else { schema.variables * kinds };
+        Tables {
+            schema,
+            classes,
+            kinds,
+            forward: vec![0.0; schema.slots() * classes],
+            backward: vec![0.0; schema.slots() * classes],
+            sure: vec![0.0; schema.slots()],
+            own: vec![0.0; own],
+        }
+    }
+
+    /// The adjoint of [`Tables::new`]: derivatives by weights, added to `d_weights`, and, where
+    /// `d_values` is given, by the value of every fact of a graph built with [`Graph::valued`].
+    pub fn adjoint(
+        mut d_tables: Tables,
+        weights: &Weights,
+        graph: &Graph,
+        d_weights: &mut Slots,
+        mut d_values: Option<&mut [f32]>,
+    ) {
+        let (schema, classes, kinds) = (d_tables.schema, d_tables.classes, d_tables.kinds);
+        let rows = weights.pair_rows(&schema).zip(d_weights.pairs.chunks_exact_mut(schema.fillers()));
+        for (slot, (row, d_row)) in rows.enumerate() {
+            let d_forward = &mut d_tables.forward[slot * classes..][..classes];
+            let d_backward = &d_tables.backward[slot * classes..][..classes];
+            for (class, d) in d_backward.iter().enumerate() {
+                d_forward[graph.inverse(class as u32) as usize] += d;
+            }
+            for (class, &d) in d_forward.iter().enumerate() {
+                class_adjoint(d, graph.classes().members(class), row, d_row, &mut d_values);
+            }
+            d_row[row.len() - 1] += d_tables.sure[slot];
+        }
+        let own = schema.own_fillers().max(1);
+        let rows = weights.own_rows(&schema).zip(d_weights.owns.chunks_exact_mut(own));
+        for (variable, (row, d_row)) in rows.enumerate() {
+            for kind in 0..kinds {
+                let d = d_tables.own[variable * kinds + kind];
+                class_adjoint(d, graph.kinds().members(kind), row, d_row, &mut d_values);
+                d_row[row.len() - 1] += d;
+            }
+        }
+    }
+
+    /// The table of slot (i, j) read from `sender` to `receiver`.
+    #[inline(always)]
+    pub(crate) fn toward(&self, sender: usize, receiver: usize) -> &[f32] {
+        let (table, slot) = if sender < receiver {
+            (&self.forward, self.schema.slot(sender, receiver))
+        } else {
+            (&self.backward, self.schema.slot(receiver, sender))
+        };
+        &table[slot * self.classes..][..self.classes]
+    }
+
+    /// Likewise, to gather derivatives.
+    #[inline(always)]
+    pub(crate) fn toward_mut(&mut self, sender: usize, receiver: usize) -> &mut [f32] {
+        let (table, slot) = if sender < receiver {
+            (&mut self.forward, self.schema.slot(sender, receiver))
+        } else {
+            (&mut self.backward, self.schema.slot(receiver, sender))
+        };
+        &mut table[slot * self.classes..][..self.classes]
+    }
+
+    /// The number of the slot between two variables, in either order.
+    #[inline(always)]
+    pub(crate) fn slot(&self, a: usize, b: usize) -> usize {
+        if a < b { self.schema.slot(a, b) } else { self.schema.slot(b, a) }
+    }
+
+    /// The own slot's message to `variable` at entities of `kind`; 1 without properties.
+    #[inline(always)]
+    pub(crate) fn own(&self, variable: usize, kind: u32) -> f32 {
+        if self.own.is_empty() { 1.0 } else { self.own[variable * self.kinds + kind as usize] }
+    }
+
+    /// Takes the derivative by the own slot's message.
+    #[inline(always)]
+    pub(crate) fn own_adjoint(&mut self, variable: usize, kind: u32, d: f32) {
+        if !self.own.is_empty() {
+            self.own[variable * self.kinds + kind as usize] += d;
+        }
+    }
+}
+
+#[inline]
+fn class_adjoint(
+    d: f32,
+    members: &[crate::graph::Member],
+    row: &[f32],
+    d_row: &mut [f32],
+    d_values: &mut Option<&mut [f32]>,
+) {
+    if d == 0.0 {
+        return;
+    }
+    for member in members {
+        d_row[member.filler as usize] += member.value * d;
+        if let Some(d_values) = d_values {
+            d_values[member.fact as usize] += row[member.filler as usize] * d;
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! The two shapes of a rule: the [`Schema`] with its slots to fill, and the finished [`Rule`]
+//! with its literals, printed as logic.
+//!
+//! Paper: `sec:graph-like-syntax`, `sec:extended_bg_predicates`.
+
+mod filling;
+mod schema;
+mod text;
+
+use std::collections::BTreeSet;
+
+pub use filling::Filling;
+pub use schema::{Filler, MOST_VARIABLES, Schema};
+pub use text::{RuleNames, quoted};
+
+use crate::graph::{Predicate, Property};
+
+/// A variable of a finished rule: X and Y of the head, or Z1, Z2, … of the body alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Variable {
+    /// First argument of the head.
+    X,
+    /// A variable of the body alone, counted from 1.
+    Z(u8),
+    /// Second argument of the head.
+    Y,
+}
+
+/// A predicate applied to variables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Atom {
+    /// `p(a, b)`
+    Pair(Predicate, Variable, Variable),
+    /// `q(a)`
+    Own(Property, Variable),
+}
+
+impl Atom {
+    fn variables(self) -> (Variable, Variable) {
+        match self {
+            Atom::Pair(_, a, b) => (a, b),
+            Atom::Own(_, a) => (a, a),
+        }
+    }
+
+    fn rename(self, name: &impl Fn(Variable) -> Variable) -> Self {
+        match self {
+            Atom::Pair(predicate, a, b) => Atom::Pair(predicate, name(a), name(b)),
+            Atom::Own(property, a) => Atom::Own(property, name(a)),
+        }
+    }
+}
+
+/// A body literal: one atom, or several read as *or*.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Literal {
+    atoms: Vec<Atom>,
+}
+
+impl Literal {
+    /// The disjunction of `atoms`, sorted, each once.
+    pub fn any_of(mut atoms: Vec<Atom>) -> Self {
+        atoms.sort_unstable();
+        atoms.dedup();
+        Literal { atoms }
+    }
+
+    /// The atoms of the disjunction.
+    pub fn atoms(&self) -> &[Atom] {
+        &self.atoms
+    }
+
+    /// Where it stands in a body: by its variables first, so that a body reads from X to Y.
+    fn place(&self) -> (Variable, Variable, &[Atom]) {
+        let (a, b) = self.atoms[0].variables();
+        (a.min(b), a.max(b), &self.atoms)
+    }
+}
+
+/// A finished rule: `target(X, Y) :- body`, the same for all ways of naming its variables.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Rule {
+    /// The predicate that the rule defines.
+    pub target: Predicate,
+    body: Vec<Literal>,
+}
+
+impl Rule {
+    /// The rule with its body variables renamed Z1, Z2, … in one agreed way, so that equal rules
+    /// are equal values.
+    pub fn new(target: Predicate, body: Vec<Literal>) -> Self {
+        let inner: BTreeSet<Variable> = body
+            .iter()
+            .flat_map(|literal| literal.atoms.iter().map(|atom| atom.variables()))
+            .flat_map(|(a, b)| [a, b])
+            .filter(|variable| matches!(variable, Variable::Z(_)))
+            .collect();
+        let inner: Vec<Variable> = inner.into_iter().collect();
+        let mut order: Vec<u8> = (1..=inner.len() as u8).collect();
+        let mut best: Option<Vec<Literal>> = None;
+        permutations(&mut order, 0, &mut |order| {
+            let name = |variable| match inner.binary_search(&variable) {
+                Ok(place) => Variable::Z(order[place]),
+                Err(_) => variable,
+            };
+            let mut renamed: Vec<Literal> = body
+                .iter()
+                .map(|literal| Literal::any_of(literal.atoms.iter().map(|atom| atom.rename(&name)).collect()))
+                .collect();
+            renamed.sort_by(|a, b| a.place().cmp(&b.place()));
+            renamed.dedup();
+            let places = |body: &Vec<Literal>| -> Vec<_> {
+                body.iter()
+                    .map(|l| {
+                        let (a, b, atoms) = l.place();
+                        (a, b, atoms.to_vec())
+                    })
+                    .collect()
+            };
+            if best.as_ref().is_none_or(|best| places(&renamed) < places(best)) {
+                best = Some(renamed);
+            }
+        });
+        Rule { target, body: best.unwrap_or_default() }
+    }
+
+    /// The literals, all of which must hold.
+    pub fn body(&self) -> &[Literal] {
+        &self.body
+    }
+
+    /// How many distinct variables the rule has, X and Y always counted.
+    pub fn variables(&self) -> usize {
+        let inner: BTreeSet<Variable> = self
+            .body
+            .iter()
+            .flat_map(|literal| literal.atoms.iter().map(|atom| atom.variables()))
+            .flat_map(|(a, b)| [a, b])
+            .filter(|variable| matches!(variable, Variable::Z(_)))
+            .collect();
+        inner.len() + 2
+    }
+}
+
+fn permutations(order: &mut Vec<u8>, from: usize, visit: &mut impl FnMut(&[u8])) {
+    if from >= order.len() {
+        visit(order);
+        return;
+    }
+    for other in from..order.len() {
+        order.swap(from, other);
+        permutations(order, from + 1, visit);
+        order.swap(from, other);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn p(number: u32, a: Variable, b: Variable) -> Literal {
+        Literal::any_of(vec![Atom::Pair(Predicate(number), a, b)])
+    }
+
+    #[test]
+    fn rules_that_differ_only_in_names_of_variables_are_equal() {
+        use Variable::{X, Y, Z};
+        let one = Rule::new(Predicate(0), vec![p(1, X, Z(1)), p(2, Z(1), Z(5)), p(3, Z(5), Y)]);
+        let two = Rule::new(Predicate(0), vec![p(3, Z(2), Y), p(2, Z(7), Z(2)), p(1, X, Z(7))]);
+        assert_eq!(one, two);
+        assert_eq!(one.variables(), 4);
+        assert_eq!(one.body()[0], p(1, X, Z(1)));
+    }
+
+    #[test]
+    fn a_filling_drops_what_is_true_and_turns_inverses_round() {
+        let schema = Schema::new(5, 3, 1).expect("in range");
+        let filling = Filling::new(schema)
+            .pair(0, 2, &[Filler::Inverse(Predicate(1))])
+            .pair(2, 4, &[Filler::Direct(Predicate(2)), Filler::Direct(Predicate(0))])
+            .pair(0, 4, &[Filler::Direct(Predicate(2)), Filler::True])
+            .own(4, &[Property(0)]);
+        use Variable::{X, Y, Z};
+        let expected = Rule::new(
+            Predicate(0),
+            vec![
+                p(1, Z(1), X),
+                Literal::any_of(vec![Atom::Pair(Predicate(0), Z(1), Y), Atom::Pair(Predicate(2), Z(1), Y)]),
+                Literal::any_of(vec![Atom::Own(Property(0), Y)]),
+            ],
+        );
+        assert_eq!(filling.rule(Predicate(0)), expected);
+    }
+}

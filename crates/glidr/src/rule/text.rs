@@ -1,0 +1,103 @@
+//! Rules as text: `uncle(X, Y) :- brother(X, Z1), (mother(Z1, Y) ; father(Z1, Y)).`
+
+use std::fmt::{self, Display};
+
+use super::{Atom, Literal, Rule, Variable};
+use crate::graph::Names;
+
+/// The names that a rule is printed with.
+#[derive(Clone, Copy, Debug)]
+pub struct RuleNames<'a> {
+    /// Names of binary predicates.
+    pub predicates: &'a Names,
+    /// Names of properties.
+    pub properties: &'a Names,
+}
+
+impl Rule {
+    /// The rule as it is printed.
+    pub fn show(&self, names: RuleNames) -> String {
+        let head = format!("{}(X, Y)", quoted(names.predicates.name(self.target.0)));
+        if self.body.is_empty() {
+            return format!("{head} :- true.");
+        }
+        let body: Vec<String> = self.body.iter().map(|literal| literal.show(names)).collect();
+        format!("{head} :- {}.", body.join(", "))
+    }
+}
+
+impl Literal {
+    fn show(&self, names: RuleNames) -> String {
+        match &self.atoms[..] {
+            [one] => one.show(names),
+            several => {
+                let atoms: Vec<String> = several.iter().map(|atom| atom.show(names)).collect();
+                format!("({})", atoms.join(" ; "))
+            }
+        }
+    }
+}
+
+impl Atom {
+    fn show(self, names: RuleNames) -> String {
+        match self {
+            Atom::Pair(predicate, a, b) => {
+                format!("{}({a}, {b})", quoted(names.predicates.name(predicate.0)))
+            }
+            Atom::Own(property, a) => format!("{}({a})", quoted(names.properties.name(property.0))),
+        }
+    }
+}
+
+impl Display for Variable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Variable::X => f.write_str("X"),
+            Variable::Y => f.write_str("Y"),
+            Variable::Z(number) => write!(f, "Z{number}"),
+        }
+    }
+}
+
+/// A predicate's name as it stands in a rule: bare if it is a plain word, else in single quotes,
+/// where a quote or backslash has a backslash before it.
+pub fn quoted(name: &str) -> String {
+    let plain = name.starts_with(|first: char| first.is_ascii_alphabetic())
+        && name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_');
+    if plain { name.to_owned() } else { format!("'{}'", name.replace('\\', "\\\\").replace('\'', "\\'")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Variable::{X, Y, Z};
+    use super::*;
+    use crate::graph::{Predicate, Property};
+
+    #[test]
+    fn a_rule_prints_as_logic() {
+        let predicates = Names::new(["uncle", "brother", "mother", "father"].map(String::from));
+        let properties = Names::new(["is male".to_owned()]);
+        let pair = |number, a, b| Atom::Pair(Predicate(number), a, b);
+        let rule = Rule::new(
+            Predicate(0),
+            vec![
+                Literal::any_of(vec![pair(1, X, Z(3))]),
+                Literal::any_of(vec![pair(3, Z(3), Y), pair(2, Z(3), Y)]),
+                Literal::any_of(vec![Atom::Own(Property(0), X)]),
+            ],
+        );
+        let names = RuleNames { predicates: &predicates, properties: &properties };
+        assert_eq!(
+            rule.show(names),
+            "uncle(X, Y) :- 'is male'(X), brother(X, Z1), (mother(Z1, Y) ; father(Z1, Y))."
+        );
+        assert_eq!(Rule::new(Predicate(0), vec![]).show(names), "uncle(X, Y) :- true.");
+    }
+
+    #[test]
+    fn names_that_are_no_plain_words_are_quoted() {
+        assert_eq!(quoted("Affects"), "Affects");
+        assert_eq!(quoted("/film/director"), "'/film/director'");
+        assert_eq!(quoted("it's \\ odd"), r"'it\'s \\ odd'");
+    }
+}
