@@ -1,8 +1,17 @@
 //! draft
 pub mod error;
+pub mod extract;
 pub mod graph;
 pub mod infer;
+pub mod learn;
+pub mod model;
 mod random;
+pub mod rank;
 pub mod rule;
 
+pub use error::{Error, Result};
+pub use extract::Extraction;
 pub use graph::{Dataset, Entity, Graph, Predicate, Property, Split};
+pub use learn::{Run, Training};
+pub use model::{Background, Ensemble, Model, SoftRule};
+pub use rank::{Ranking, Scorer};

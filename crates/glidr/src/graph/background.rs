@@ -9,6 +9,9 @@ use std::collections::HashMap;
 
 use super::{Trait, Triple};
 
+/// Graphs with more entities are never treated as dense.
+const LARGEST_DENSE: usize = 256;
+
 /// One entry of a row: a neighbour and the class of the ordered pair (neighbour → row's entity).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Link {
@@ -237,6 +240,11 @@ impl Graph {
     /// How many ordered pairs are linked.
     pub fn linked_pairs(&self) -> usize {
         self.links.len()
+    }
+
+    /// Whether so many pairs are linked that messages are better sent as dense products.
+    pub fn is_dense(&self) -> bool {
+        self.entities <= LARGEST_DENSE && 4 * self.links.len() >= self.entities * self.entities
     }
 
     /// The sets of fillers that occur between two entities.

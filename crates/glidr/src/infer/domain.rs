@@ -13,8 +13,8 @@
 pub(crate) fn narrow<const W: usize>(
     domain: &mut [f32; W],
     message: &[f32; W],
-    sender: u8,
-    winner: &mut [u8; W],
+    sender: u32,
+    winner: &mut [u32; W],
 ) {
     for lane in 0..W {
         let less = message[lane] < domain[lane];
@@ -25,7 +25,7 @@ pub(crate) fn narrow<const W: usize>(
 
 /// The adjoint of [`narrow`]: what of `d_domain` belongs to the one who won.
 #[inline(always)]
-pub(crate) fn narrow_adjoint<const W: usize>(d_domain: &[f32; W], winner: &[u8; W], who: u8) -> [f32; W] {
+pub(crate) fn narrow_adjoint<const W: usize>(d_domain: &[f32; W], winner: &[u32; W], who: u32) -> [f32; W] {
     let mut d = [0.0; W];
     for lane in 0..W {
         d[lane] = if winner[lane] == who { d_domain[lane] } else { 0.0 };

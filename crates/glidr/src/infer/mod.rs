@@ -12,6 +12,7 @@ mod weights;
 
 pub use batch::Batch;
 pub use tables::Tables;
+pub(crate) use tape::Pass;
 pub use tape::Tape;
 pub use weights::{Logits, Slots, Weights};
 
@@ -24,4 +25,14 @@ pub enum Outcome {
     Emptied(usize),
     /// The rounds were over before either.
     RoundLimit,
+}
+
+/// How many lanes one variable's domains can have and still fit a core's cache: a choice by the
+/// graph alone, so that it is the same on every machine.
+pub(crate) fn lane_width(graph: &crate::graph::Graph) -> usize {
+    match graph.entities() {
+        ..=1000 => 64,
+        1001..=8000 => 16,
+        _ => 8,
+    }
 }

@@ -22,6 +22,10 @@ pub struct Tables {
     pub(crate) sure: Vec<f32>,
     /// The own slot's message per variable and kind of entity; empty without properties.
     pub(crate) own: Vec<f32>,
+    /// On a dense graph: M of every slot, row by row, read from i to j, then read from j to i, for
+    /// inner senders; empty elsewhere.
+    dense: Vec<f32>,
+    entities: usize,
 }
 
 impl Tables {
@@ -52,7 +56,49 @@ impl Tables {
                 tables.own[variable * kinds + kind] = told + row[row.len() - 1];
             }
         }
+        if graph.is_dense() {
+            tables.fill_dense(graph);
+        }
         tables
+    }
+
+    /// Writes M out in full for the slots whose messages are whole matrix products.
+    fn fill_dense(&mut self, graph: &Graph) {
+        let (entities, inner) = (self.entities, 1..self.schema.variables - 1);
+        let mut dense = vec![0.0; 2 * self.schema.slots() * entities * entities];
+        for (i, j) in self.schema.pairs() {
+            for (sender, receiver) in
+                [(i, j), (j, i)].into_iter().filter(|(sender, _)| inner.contains(sender))
+            {
+                let (table, start) = (self.toward(sender, receiver), self.dense_start(sender, receiver));
+                for entity in 0..entities {
+                    for link in graph.row(entity) {
+                        dense[start + entity * entities + link.entity as usize] = table[link.class as usize];
+                    }
+                }
+            }
+        }
+        self.dense = dense;
+    }
+
+    #[inline(always)]
+    fn dense_start(&self, sender: usize, receiver: usize) -> usize {
+        let turn = usize::from(sender > receiver) * self.schema.slots();
+        (turn + self.slot(sender, receiver)) * self.entities * self.entities
+    }
+
+    /// The row of M for messages to `entity`, where M is written out in full.
+    #[inline(always)]
+    pub(crate) fn dense_row(&self, sender: usize, receiver: usize, entity: usize) -> Option<&[f32]> {
+        let start = self.dense_start(sender, receiver) + entity * self.entities;
+        self.dense.get(start..start + self.entities)
+    }
+
+    /// The same tables without the matrices, for a sparse graph.
+    #[must_use]
+    pub fn without_dense(mut self) -> Self {
+        self.dense = Vec::new();
+        self
     }
 
     /// Tables of zeros: where derivatives are gathered.
@@ -67,6 +113,8 @@ impl Tables {
             backward: vec![0.0; schema.slots() * classes],
             sure: vec![0.0; schema.slots()],
             own: vec![0.0; own],
+            dense: Vec::new(),
+            entities: graph.entities(),
         }
     }
 

@@ -6,7 +6,8 @@
 
 use super::domain::{largest, narrow, narrow_adjoint};
 use super::message::{
-    end_message, end_message_adjoint, message, message_adjoint, message_to_end, message_to_end_adjoint,
+    dense_message, end_message, end_message_adjoint, message, message_adjoint, message_to_end,
+    message_to_end_adjoint,
 };
 use super::{Batch, Outcome, Tables};
 use crate::graph::Graph;
@@ -56,6 +57,8 @@ pub struct Tape<const W: usize> {
     /// φ⁽⁰⁾ of the ends.
     start_ends: [Vec<f32>; 2],
     d_inner: Vec<Vec<[f32; W]>>,
+    /// The far end's domain when it is unconstrained.
+    reach: Vec<[f32; W]>,
 }
 
 /// What one batch's message passing reads.
@@ -76,16 +79,55 @@ impl<const W: usize> Tape<W> {
     /// Passes messages for `rounds` rounds; returns a score per lane.
     pub fn infer(&mut self, graph: &Graph, tables: &Tables, batch: &Batch<W>, rounds: usize) -> [f32; W] {
         let setting = Setting { graph, tables, batch };
-        pulp::Arch::new().dispatch(
-            #[inline(always)]
-            || {
-                self.begin(setting);
-                for _ in 0..rounds {
-                    self.round(setting);
-                }
-                self.score(tables.schema.variables)
-            },
-        )
+        pulp::Arch::new().dispatch(There { tape: self, setting, rounds })
+    }
+
+    /// For every entity an upper bound of the score it would get as the far end, all at once: one
+    /// pass from the batch's heads (`Pass::Forward`) or tails, with the far end unconstrained.
+    ///
+    /// States only shrink, and sums of terms that are not negative keep their order under
+    /// rounding, so no score of any number of rounds is above its bound, to the last bit. After
+    /// one round forward the bound is the score itself.
+    pub(crate) fn bounds(
+        &mut self,
+        graph: &Graph,
+        tables: &Tables,
+        batch: &Batch<W>,
+        pass: Pass,
+    ) -> &[[f32; W]] {
+        let setting = Setting { graph, tables, batch };
+        pulp::Arch::new().dispatch(Reach { tape: self, setting, pass });
+        &self.reach
+    }
+
+    #[inline(always)]
+    fn pass_to_all(&mut self, setting: Setting<W>, pass: Pass) {
+        let Setting { graph, tables, .. } = setting;
+        let last = tables.schema.variables - 1;
+        self.begin(setting);
+        if self.rounds.is_empty() {
+            self.rounds.push(Round::default());
+        }
+        let mut now = std::mem::take(&mut self.rounds[0]);
+        now.fit(self.inner, self.entities);
+        self.done = 1;
+        now.ends[0] = self.end_before(1, 0);
+        now.ends[1] = self.end_before(1, 1);
+        let mut least = now.ends[usize::from(pass == Pass::Backward)];
+        for step in 1..last {
+            self.narrow_inner(&mut now, setting, pass, step);
+            let (most, _) = largest(&now.inner[pass.variable(step, last) - 1]);
+            narrow(&mut least, &most, 0, &mut [0; W]);
+        }
+        let far = pass.variable(last, last);
+        self.reach.resize(self.entities, [0.0; W]);
+        for entity in 0..self.entities {
+            let start = [tables.own(far, graph.kind(entity)).min(1.0); W];
+            let (mut value, _) = narrow_row(&now, setting, pass, last, entity, start);
+            narrow(&mut value, &least, 0, &mut [0; W]);
+            self.reach[entity] = value;
+        }
+        self.rounds[0] = now;
     }
 
     /// Passes messages until a round changes nothing, a domain is empty, or `limit` rounds are
@@ -167,40 +209,19 @@ impl<const W: usize> Tape<W> {
 
     /// Updates a variable between the ends, entity by entity             `eq:state_update`
     #[inline(always)]
-    fn narrow_inner(
-        &self,
-        now: &mut Round<W>,
-        Setting { graph, tables, batch }: Setting<W>,
-        pass: Pass,
-        step: usize,
-    ) {
-        let last = tables.schema.variables - 1;
-        let receiver = pass.variable(step, last);
+    fn narrow_inner(&self, now: &mut Round<W>, setting: Setting<W>, pass: Pass, step: usize) {
+        let receiver = pass.variable(step, setting.tables.schema.variables - 1);
         let k = receiver - 1;
         let mut domain = std::mem::take(&mut now.inner[k]);
         let mut winners = std::mem::take(&mut now.inner_winner[k]);
         for entity in 0..self.entities {
-            let mut value = match self.done {
+            let older = match self.done {
                 1 => [self.start[k][entity]; W],
                 done => self.rounds[done - 2].inner[k][entity],
             };
-            let mut winner = [0; W];
-            for sender in (0..step).map(|step| pass.variable(step, last)) {
-                let sure = tables.sure[tables.slot(sender, receiver)];
-                if sure >= 1.0 {
-                    continue; // P_true alone: such a message narrows nothing
-                }
-                let message = if sender == 0 || sender == last {
-                    let side = usize::from(sender == last);
-                    let table = tables.toward(receiver, sender);
-                    end_message(batch.lanes_at(side, entity), table, sure, &now.ends[side])
-                } else {
-                    message(graph.row(entity), tables.toward(sender, receiver), sure, &now.inner[sender - 1])
-                };
-                narrow(&mut value, &message, sender as u8 + 1, &mut winner);
-            }
+            let (value, winner) = narrow_row(now, setting, pass, step, entity, older);
             domain[entity] = value;
-            winners[entity] = winner;
+            winners[entity] = winner.map(|sender| sender as u8);
         }
         now.inner[k] = domain;
         now.inner_winner[k] = winners;
@@ -306,10 +327,7 @@ impl<const W: usize> Tape<W> {
         d_tables: &mut Tables,
     ) {
         let setting = Setting { graph, tables, batch };
-        pulp::Arch::new().dispatch(
-            #[inline(always)]
-            || self.walk_back(setting, d_score, d_tables),
-        );
+        pulp::Arch::new().dispatch(Back { tape: self, setting, d_score, d_tables });
     }
 
     #[inline(always)]
@@ -409,9 +427,9 @@ impl<const W: usize> Tape<W> {
             if d_row.iter().all(|&d| d == 0.0) {
                 continue;
             }
-            let winner = &now.inner_winner[receiver - 1][entity];
+            let winner = now.inner_winner[receiver - 1][entity].map(u32::from);
             for sender in (0..step).map(|step| pass.variable(step, last)) {
-                let d_message = narrow_adjoint(d_row, winner, sender as u8 + 1);
+                let d_message = narrow_adjoint(d_row, &winner, sender as u32 + 1);
                 if d_message.iter().all(|&d| d == 0.0) {
                     continue;
                 }
@@ -434,7 +452,7 @@ impl<const W: usize> Tape<W> {
                     message_adjoint(row, table, domain, &d_message, d_table, &mut d_inner[sender - 1]);
                 }
             }
-            *d_row = narrow_adjoint(d_row, winner, 0);
+            *d_row = narrow_adjoint(d_row, &winner, 0);
         }
         d_inner[receiver - 1] = d_domain;
     }
@@ -478,6 +496,42 @@ impl<const W: usize> Tape<W> {
     }
 }
 
+/// One entity's entry in a variable's domain after the messages of all that come before it in
+/// this pass, and who narrowed it.
+#[inline(always)]
+fn narrow_row<const W: usize>(
+    now: &Round<W>,
+    Setting { graph, tables, batch }: Setting<W>,
+    pass: Pass,
+    step: usize,
+    entity: usize,
+    mut value: [f32; W],
+) -> ([f32; W], [u32; W]) {
+    let last = tables.schema.variables - 1;
+    let receiver = pass.variable(step, last);
+    // Of the domains' own width, so that both are compared and chosen as one.
+    let mut winner = [0u32; W];
+    for sender in (0..step).map(|step| pass.variable(step, last)) {
+        let sure = tables.sure[tables.slot(sender, receiver)];
+        if sure >= 1.0 {
+            continue; // P_true alone: such a message narrows nothing
+        }
+        let message = if sender == 0 || sender == last {
+            let side = usize::from(sender == last);
+            let table = tables.toward(receiver, sender);
+            end_message(batch.lanes_at(side, entity), table, sure, &now.ends[side])
+        } else {
+            let domain = &now.inner[sender - 1];
+            match tables.dense_row(sender, receiver, entity) {
+                Some(row) => dense_message(row, sure, domain),
+                None => message(graph.row(entity), tables.toward(sender, receiver), sure, domain),
+            }
+        };
+        narrow(&mut value, &message, sender as u32 + 1, &mut winner);
+    }
+    (value, winner)
+}
+
 impl<const W: usize> Round<W> {
     #[inline(always)]
     fn fit(&mut self, inner: usize, entities: usize) {
@@ -487,5 +541,58 @@ impl<const W: usize> Round<W> {
         self.inner_winner.iter_mut().for_each(|winner| winner.resize(entities, [0; W]));
         self.ends.resize(2, [0.0; W]);
         self.ends_winner.resize(2, [0; W]);
+    }
+}
+
+/// The way there, compiled once for every set of vector instructions.
+struct There<'a, const W: usize> {
+    tape: &'a mut Tape<W>,
+    setting: Setting<'a, W>,
+    rounds: usize,
+}
+
+impl<const W: usize> pulp::WithSimd for There<'_, W> {
+    type Output = [f32; W];
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) -> [f32; W] {
+        self.tape.begin(self.setting);
+        for _ in 0..self.rounds {
+            self.tape.round(self.setting);
+        }
+        self.tape.score(self.setting.tables.schema.variables)
+    }
+}
+
+/// The way back, likewise.
+struct Back<'a, const W: usize> {
+    tape: &'a mut Tape<W>,
+    setting: Setting<'a, W>,
+    d_score: &'a [f32; W],
+    d_tables: &'a mut Tables,
+}
+
+impl<const W: usize> pulp::WithSimd for Back<'_, W> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) {
+        self.tape.walk_back(self.setting, self.d_score, self.d_tables);
+    }
+}
+
+/// One pass to all candidates, likewise.
+struct Reach<'a, const W: usize> {
+    tape: &'a mut Tape<W>,
+    setting: Setting<'a, W>,
+    pass: Pass,
+}
+
+impl<const W: usize> pulp::WithSimd for Reach<'_, W> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) {
+        self.tape.pass_to_all(self.setting, self.pass);
     }
 }

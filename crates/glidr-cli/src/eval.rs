@@ -1,0 +1,158 @@
+//! `glidr eval`: filtered ranking of held-out facts.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, ValueEnum};
+use glidr::rank::{Metrics, Ranked, Ties};
+use glidr::{Dataset, Model, Ranking, Split};
+use serde_json::{Value, json};
+
+use crate::output::{Output, counted, table};
+use crate::settings::Hard;
+use crate::sources::{open_both, say_lacking};
+
+/// Rank held-out facts: each asks p(h, ?) and p(?, t), filtered, against all entities.
+#[derive(Args)]
+#[command(
+    after_help = "JSON keys: mrr, hits1, hits3, hits10 (fractions of 1), queries, macro, per_predicate, \
+    without_rules, left_out, convention (split, split_hash, directions, filtered, ties, tie_tolerance, seed, \
+    candidates, rounds, scores)"
+)]
+pub struct Eval {
+    /// The model
+    model: PathBuf,
+    /// Folder or file of triples [default: the data that the model was learned on]
+    data: Option<PathBuf>,
+    /// The split to ask about
+    #[arg(long, value_enum, default_value = "test")]
+    split: HeldOut,
+    /// Rank with hard rules taken from the weights, under the same votes [default: soft]
+    #[arg(long, value_enum)]
+    hard: Option<Hard>,
+    /// The share p for --hard top-p
+    #[arg(long, value_name = "P", default_value_t = 0.25)]
+    top_p: f32,
+    /// How ties are broken
+    #[arg(long, value_enum, default_value = "random")]
+    ties: TieRule,
+    /// Seed of random ties [default: the model's seed]
+    #[arg(long, value_name = "SEED")]
+    seed: Option<u64>,
+    /// Rounds of message passing, `R_max` of the paper [default: as in training]
+    #[arg(long, value_name = "R")]
+    rounds: Option<usize>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum HeldOut {
+    /// The test split
+    Test,
+    /// The validation split
+    Valid,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum TieRule {
+    /// At random, by the seed
+    Random,
+    /// The mean of the best and the worst rank
+    Mean,
+}
+
+impl Eval {
+    /// Ranks and prints.
+    pub fn run(&self, output: &Output) -> anyhow::Result<ExitCode> {
+        let hard = self.hard.map(|hard| hard.extraction(self.top_p)).transpose()?;
+        let (model, data) = open_both(&self.model, self.data.as_deref(), output)?;
+        let ranking = Ranking {
+            split: match self.split {
+                HeldOut::Test => Split::Test,
+                HeldOut::Valid => Split::Valid,
+            },
+            ties: match self.ties {
+                TieRule::Random => Ties::Random,
+                TieRule::Mean => Ties::Mean,
+            },
+            seed: self.seed.unwrap_or(model.training.seed),
+            rounds: self.rounds,
+            hard,
+        };
+        let ranked = rank(&ranking, &model, &data, output)?;
+        if output.json {
+            output.write_json(&ranked_json(&ranked))
+        } else {
+            output.write(&ranked_text(&ranked, true))
+        }
+    }
+}
+
+/// Ranks with a progress bar, and says what the data lacks.
+pub fn rank(ranking: &Ranking, model: &Model, data: &Dataset, output: &Output) -> anyhow::Result<Ranked> {
+    say_lacking(&model.lacking(data), data, output);
+    let bar = output.bar(0, "{bar:30} {pos} of {len} questions  {elapsed} gone, {eta} left");
+    let ranked = ranking.run(model, data, &|done, all| {
+        bar.set_length(all as u64);
+        bar.set_position(done as u64);
+    })?;
+    bar.finish_and_clear();
+    Ok(ranked)
+}
+
+fn metrics_json(metrics: &Metrics) -> Value {
+    serde_json::to_value(metrics).unwrap_or_default()
+}
+
+/// The result under its documented keys.
+pub fn ranked_json(ranked: &Ranked) -> Value {
+    let mut value = metrics_json(&ranked.all);
+    value["macro"] = metrics_json(&ranked.by_predicate_mean);
+    value["per_predicate"] =
+        ranked.per_predicate.iter().map(|(name, metrics)| (name.clone(), metrics_json(metrics))).collect();
+    value["without_rules"] = json!(ranked.without_rules);
+    value["left_out"] = json!(ranked.left_out);
+    value["convention"] = json!(ranked.convention);
+    value
+}
+
+/// The result as a table, and what the figures mean.
+pub fn ranked_text(ranked: &Ranked, per_predicate: bool) -> String {
+    let row = |name: &str, m: &Metrics| {
+        let percent = |share: f64| format!("{:.1}", 100.0 * share);
+        vec![
+            name.to_owned(),
+            format!("{:.3}", m.mrr),
+            percent(m.hits1),
+            percent(m.hits3),
+            percent(m.hits10),
+            m.queries.to_string(),
+        ]
+    };
+    let mut rows = Vec::new();
+    if per_predicate {
+        rows.extend(ranked.per_predicate.iter().map(|(name, metrics)| row(name, metrics)));
+    }
+    rows.push(row("mean of predicates", &ranked.by_predicate_mean));
+    rows.push(row("all", &ranked.all));
+    let mut text = table(&["predicate", "MRR", "Hits@1", "Hits@3", "Hits@10", "queries"], 1, rows);
+    if !ranked.without_rules.is_empty() {
+        text += &format!("without rules, so all candidates tie: {}\n", ranked.without_rules.join(", "));
+    }
+    if ranked.left_out > 0 {
+        text +=
+            &format!("left out: {} about predicates that are no targets\n", counted(ranked.left_out, "fact"));
+    }
+    let c = &ranked.convention;
+    let ties = match c.ties {
+        Ties::Random => format!("ties at random by seed {}", c.seed),
+        Ties::Mean => "ties at their mean".into(),
+    };
+    text + &format!(
+        "{} split {}, both directions, filtered, {ties}, {}, {}, {}\n",
+        c.split.name(),
+        &c.split_hash[..12],
+        counted(c.candidates, "candidate"),
+        c.scores,
+        counted(c.rounds, "round")
+    )
+}

@@ -1,0 +1,265 @@
+//! `glidr learn`: trains, keeps checkpoints, writes the model.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+use clap::Args;
+use glidr::learn::Ended;
+use glidr::{Dataset, Extraction, Model, Ranking, Run, Training};
+use serde_json::json;
+
+use crate::STOPPED;
+use crate::eval::{self, ranked_json, ranked_text};
+use crate::output::{Output, counted, table};
+use crate::settings::SettingFlags;
+use crate::sources::open_data;
+
+/// Learn rules for the predicates of a graph, and keep them as a model.
+///
+/// Positives come from train, with facts as background; votes come from valid. Without -o nothing
+/// is kept, but the ranking on test and the best rule of each predicate are shown.
+#[derive(Args)]
+#[command(after_help = "Examples:\n  \
+    glidr learn                                     the built-in families, nothing kept\n  \
+    glidr learn kinships/ -o kin.glidr --rules 32   more rules than the paper's 8\n  \
+    glidr learn kinships/ -o kin.glidr --resume     go on after Ctrl-C or a crash\n\n\
+    Settings in a file (--settings): one line each, such as  rules = 32  or  targets = [\"uncle\"]")]
+pub struct Learn {
+    /// Folder or file of triples [default: the built-in families]
+    data: Option<PathBuf>,
+    /// Where the model goes
+    #[arg(short, long, value_name = "MODEL")]
+    output: Option<PathBuf>,
+    /// Go on from MODEL.checkpoint, to the very same model as an unbroken run
+    #[arg(long, requires = "output")]
+    resume: bool,
+    /// Throw away an unfinished run's MODEL.checkpoint and start anew
+    #[arg(long, requires = "output", conflicts_with = "resume")]
+    restart: bool,
+    /// Seconds between checkpoints
+    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    checkpoint_every: u64,
+    /// Rank the test split afterwards [default: only without -o]
+    #[arg(long)]
+    rank: bool,
+    #[command(flatten)]
+    settings: SettingFlags,
+}
+
+impl Learn {
+    /// Trains and reports.
+    pub fn run(&self, output: &Output, threads: usize) -> anyhow::Result<ExitCode> {
+        let keeper = self.output.as_deref().map(Keeper::new).transpose()?;
+        let training = self.training(keeper.as_ref())?;
+        let data = open_data(self.data.as_deref(), training.seed, output)?;
+        let run = Run::new(training, &data)?;
+        if self.resume
+            && let Some(keeper) = &keeper
+        {
+            run.load_checkpoint(&keeper.checkpoint)?;
+        }
+        let without = run.without_positives().join(", ");
+        if !without.is_empty() {
+            output.say(&format!("no positives in train, so no rules, for: {without}"));
+        }
+        let started = Instant::now();
+        let ended = self.train(&run, keeper.as_ref(), output, threads)?;
+        if ended == Ended::Stopped {
+            return Ok(self.stopped(&run, keeper.as_ref(), output)?);
+        }
+        let model = run.into_model();
+        if let Some(keeper) = &keeper {
+            keeper.finish(&model)?;
+        }
+        self.report(&model, &data, started.elapsed(), output)
+    }
+
+    /// The settings: from flags and file, or from the checkpoint when nothing else is said.
+    fn training(&self, keeper: Option<&Keeper>) -> anyhow::Result<Training> {
+        let Some(keeper) = keeper else { return self.settings.training() };
+        let checkpoint = &keeper.checkpoint;
+        match (self.resume, checkpoint.exists()) {
+            (true, true) if !self.settings.any() => Ok(Run::checkpoint_training(checkpoint)?),
+            (true, false) => bail!("there is nothing to resume: {} does not exist", checkpoint.display()),
+            (false, true) if !self.restart => bail!(
+                "{} holds an unfinished run: add --resume to go on with it, or --restart to throw it away",
+                checkpoint.display()
+            ),
+            _ => self.settings.training(),
+        }
+    }
+
+    fn train(
+        &self,
+        run: &Run,
+        keeper: Option<&Keeper>,
+        output: &Output,
+        threads: usize,
+    ) -> anyhow::Result<Ended> {
+        let stop = stop_on_signals()?;
+        let bar = output.bar(run.progress().all_steps as u64, "{bar:30} {msg}  {elapsed} gone, {eta} left");
+        let every = Duration::from_secs(self.checkpoint_every.max(1));
+        let (mut last, mut failed) = (Instant::now(), None);
+        let ended = run.go_on(threads, &stop, |run| {
+            let progress = run.progress();
+            bar.set_position(progress.steps as u64);
+            bar.set_message(format!(
+                "{} of {}, loss {:.1}",
+                progress.targets,
+                counted(progress.all_targets, "target"),
+                progress.loss
+            ));
+            if let Some(keeper) = keeper
+                && last.elapsed() >= every
+                && failed.is_none()
+            {
+                failed = run.save_checkpoint(&keeper.checkpoint).err();
+                stop.store(failed.is_some() || stop.load(Ordering::Relaxed), Ordering::Relaxed);
+                last = Instant::now();
+            }
+        });
+        bar.finish_and_clear();
+        match failed {
+            Some(error) => Err(error).context("cannot keep a checkpoint"),
+            None => Ok(ended),
+        }
+    }
+
+    fn stopped(&self, run: &Run, keeper: Option<&Keeper>, output: &Output) -> glidr::Result<ExitCode> {
+        match keeper {
+            None => output.say("stopped; nothing was kept: give -o MODEL to keep checkpoints"),
+            Some(keeper) => {
+                run.save_checkpoint(&keeper.checkpoint)?;
+                let data = self.data.as_ref().map_or(String::new(), |data| format!(" {}", data.display()));
+                output.say(&format!(
+                    "stopped; {} keeps what was done. To go on: glidr learn{data} -o {} --resume",
+                    keeper.checkpoint.display(),
+                    keeper.model.display()
+                ));
+            }
+        }
+        Ok(ExitCode::from(STOPPED))
+    }
+
+    fn report(
+        &self,
+        model: &Model,
+        data: &Dataset,
+        time: Duration,
+        output: &Output,
+    ) -> anyhow::Result<ExitCode> {
+        let mut ranked = None;
+        if self.rank || self.output.is_none() {
+            let ranking = Ranking { seed: model.training.seed, ..Ranking::default() };
+            match eval::rank(&ranking, model, data, output) {
+                Ok(found) => ranked = Some(found),
+                // Small or one-sided data may have no test facts: learning is done all the same.
+                Err(error) => output.say(&format!("not ranked: {error:#}")),
+            }
+        }
+        let best = model.ensembles.iter().filter_map(|ensemble| {
+            let (rule, votes) = ensemble.extract(&model.schema, Extraction::TopP(0.25)).into_iter().next()?;
+            Some((model.predicates.name(ensemble.target.0), rule.show(model.names()), votes))
+        });
+        let best: Vec<(&str, String, f32)> = best.collect();
+        if output.json {
+            return output.write_json(&json!({
+                "model": self.output,
+                "data": { "source": data.source, "hash": model.data.hash },
+                "training": model.training,
+                "seconds": time.as_secs_f64(),
+                "targets": model.ensembles.iter().map(|ensemble| json!({
+                    "target": model.predicates.name(ensemble.target.0),
+                    "votes": ensemble.rules.iter().map(|rule| rule.vote).collect::<Vec<f32>>(),
+                    "losses": ensemble.rules.iter().map(|rule| rule.loss).collect::<Vec<f32>>(),
+                })).collect::<Vec<_>>(),
+                "best_rules": best.iter().map(|(target, rule, votes)| json!({
+                    "target": target, "rule": rule, "votes": votes,
+                })).collect::<Vec<_>>(),
+                "ranking": ranked.as_ref().map(ranked_json),
+            }));
+        }
+        let rules: usize = model.ensembles.iter().map(|ensemble| ensemble.rules.len()).sum();
+        let mut text = format!(
+            "learned {} for {} in {:.1} s\n",
+            counted(rules, "rule"),
+            counted(model.ensembles.len(), "target"),
+            time.as_secs_f64()
+        );
+        if let Some(ranked) = &ranked {
+            text += &format!("\n{}", ranked_text(ranked, true));
+        }
+        text += "\nthe best rule of each predicate (top-p 0.25; votes of equal rules summed):\n";
+        text += &table(
+            &["votes", "rule"],
+            2,
+            best.iter().map(|(_, rule, votes)| vec![format!("{votes:.2}"), rule.clone()]),
+        );
+        if let Some(path) = &self.output {
+            text += &format!("\nmodel: {}\n", path.display());
+        }
+        output.write(&text)
+    }
+}
+
+/// The files of one run: the model, its checkpoint, and a lock that keeps other runs away.
+struct Keeper {
+    model: PathBuf,
+    checkpoint: PathBuf,
+    lock_path: PathBuf,
+    _lock: File,
+}
+
+impl Keeper {
+    fn new(model: &Path) -> anyhow::Result<Self> {
+        let beside = |ending: &str| {
+            let mut name = model.as_os_str().to_owned();
+            name.push(ending);
+            PathBuf::from(name)
+        };
+        if model.is_dir() {
+            bail!("{}: a model must be a file, but this is a folder", model.display());
+        }
+        let lock_path = beside(".lock");
+        let lock =
+            File::create(&lock_path).with_context(|| format!("cannot write beside {}", model.display()))?;
+        if lock.try_lock().is_err() {
+            bail!("another run is writing {}", model.display());
+        }
+        Ok(Keeper { model: model.to_owned(), checkpoint: beside(".checkpoint"), lock_path, _lock: lock })
+    }
+
+    /// Writes the model; only then the checkpoint goes.
+    fn finish(&self, model: &Model) -> anyhow::Result<()> {
+        model.save(&self.model)?;
+        match std::fs::remove_file(&self.checkpoint) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                Err(error).with_context(|| self.checkpoint.display().to_string())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.lock_path);
+    }
+}
+
+/// A flag that SIGINT and SIGTERM set; a second one ends the program at once.
+fn stop_on_signals() -> anyhow::Result<Arc<AtomicBool>> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let flag = stop.clone();
+    ctrlc::set_handler(move || {
+        if flag.swap(true, Ordering::Relaxed) {
+            std::process::exit(i32::from(STOPPED));
+        }
+    })?;
+    Ok(stop)
+}

@@ -1,0 +1,75 @@
+//! Opening the data and models that commands name, and telling what was noticed.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use glidr::{Dataset, Model};
+
+use crate::output::{Output, counted};
+
+/// The data at `path`, or the built-in families; says what was noticed on the way in.
+pub fn open_data(path: Option<&Path>, seed: u64, output: &Output) -> anyhow::Result<Dataset> {
+    let data = match path {
+        Some(path) => Dataset::open(path, seed)?,
+        None => Dataset::families(seed),
+    };
+    let noticed = data.noticed();
+    if noticed.duplicates > 0 {
+        output.say(&format!("{}: dropped {}", data.source, counted(noticed.duplicates, "duplicate fact")));
+    }
+    for (first, second, count, one) in &noticed.leakage {
+        output.say(&format!(
+            "{}: leakage: {} of {} also in {}, such as {one}",
+            data.source,
+            if *count == 1 { "1 fact stands".into() } else { format!("{count} facts stand") },
+            first.name(),
+            second.name()
+        ));
+    }
+    if !noticed.unseen_predicates.is_empty() {
+        let names = noticed.unseen_predicates.join(", ");
+        output.say(&format!("{}: predicates that training never sees: {names}", data.source));
+    }
+    if noticed.unseen_entities > 0 {
+        let count = counted(noticed.unseen_entities, "entity");
+        output.say(&format!("{}: {count} only in valid or test", data.source));
+    }
+    if noticed.properties_left_out > 0 {
+        let count = counted(noticed.properties_left_out, "property fact");
+        output
+            .say(&format!("{}: left out {count} in valid or test, where nothing asks for them", data.source));
+    }
+    Ok(data)
+}
+
+/// A model, and the data to use it on: `data`, or what the model was learned on.
+pub fn open_both(model: &Path, data: Option<&Path>, output: &Output) -> anyhow::Result<(Model, Dataset)> {
+    let model = Model::open(model)?;
+    let recorded = PathBuf::from(&model.data.source);
+    let embedded = Dataset::families(model.training.seed);
+    let path = match data {
+        Some(path) => Some(path.to_owned()),
+        None if model.data.source == embedded.source => None,
+        None if recorded.exists() => {
+            output.say(&format!("using the data that the model was learned on: {}", recorded.display()));
+            Some(recorded)
+        }
+        None => {
+            bail!("the model was learned on {}, which is not here now: name DATA to use", recorded.display())
+        }
+    };
+    let seed = model.training.seed;
+    let opened = open_data(path.as_deref(), seed, output).context("cannot open DATA")?;
+    Ok((model, opened))
+}
+
+/// Says which of the model's predicates the data lacks.
+pub fn say_lacking(lacking: &[String], data: &Dataset, output: &Output) {
+    if !lacking.is_empty() {
+        let names = lacking.join(", ");
+        output.say(&format!(
+            "{} lacks predicates of the model, which hold nowhere there: {names}",
+            data.source
+        ));
+    }
+}

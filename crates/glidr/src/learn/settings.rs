@@ -1,0 +1,105 @@
+//! How to train: the paper's settings, checked once at the door.
+
+use serde::{Deserialize, Serialize};
+
+use super::Negative;
+use crate::error::{Error, Result};
+
+/// How to train. The defaults are the paper's for Family, Kinships and UMLS
+/// (`tab:hyperparameters`).
+///
+/// ```
+/// use glidr::Training;
+/// let training = Training { rules: 4, steps: 100, ..Training::default() };
+/// assert_eq!((training.variables, training.rounds, training.batch), (4, 3, 64));
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Training {
+    /// Schematic variables, N.
+    pub variables: usize,
+    /// Rounds of message passing, R_max.
+    pub rounds: usize,
+    /// Rule definitions per target.
+    pub rules: usize,
+    /// Training steps per rule.
+    pub steps: usize,
+    /// Pairs per batch, half of them positives.
+    pub batch: usize,
+    /// Learning rate of AdamW.
+    pub rate: f32,
+    /// Weight decay of AdamW.
+    pub decay: f32,
+    /// Standard deviation of the first logits, drawn from a normal distribution around 0.
+    pub spread: f32,
+    /// How negatives are drawn: each way equally often.
+    pub negatives: Vec<Negative>,
+    /// Seed of every random choice; equal seeds give equal models on any number of threads.
+    pub seed: u64,
+    /// Names of the targets to learn; none means all predicates of the data.
+    pub targets: Vec<String>,
+}
+
+impl Default for Training {
+    fn default() -> Self {
+        Training {
+            variables: 4,
+            rounds: 3,
+            rules: 8,
+            steps: 2048,
+            batch: 64,
+            rate: 0.15,
+            decay: 0.1,
+            spread: 1.0,
+            negatives: Negative::ALL.to_vec(),
+            seed: 0,
+            targets: Vec::new(),
+        }
+    }
+}
+
+/// The most rounds, rules, steps and pairs that make sense: beyond, a slip of the hand is likelier.
+const MOST: [(&str, usize); 4] =
+    [("rounds", 1000), ("rules", 10_000), ("steps", 100_000_000), ("batch", 65_536)];
+
+impl Training {
+    /// Refuses settings outside their range, by name and value.
+    pub fn check(&self) -> Result<()> {
+        let counts = [self.rounds, self.rules, self.steps, self.batch];
+        for ((name, most), found) in MOST.into_iter().zip(counts) {
+            let least = if name == "batch" { 2 } else { 1 };
+            if !(least..=most).contains(&found) {
+                return Err(Error::Setting(format!("{name} must be from {least} to {most}, but is {found}")));
+            }
+        }
+        for (name, found) in [("rate", self.rate), ("decay", self.decay), ("spread", self.spread)] {
+            if !(found.is_finite() && found >= 0.0) {
+                return Err(Error::Setting(format!("{name} must be a number of at least 0, but is {found}")));
+            }
+        }
+        if self.negatives.is_empty() {
+            return Err(Error::Setting(
+                "negatives must name at least one way to draw, but names none".into(),
+            ));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_setting_outside_its_range_is_refused_by_name_and_value() {
+        let refused = |training: Training| training.check().expect_err("out of range").to_string();
+        let plain = Training::default;
+        assert_eq!(refused(Training { rounds: 0, ..plain() }), "rounds must be from 1 to 1000, but is 0");
+        assert_eq!(refused(Training { batch: 1, ..plain() }), "batch must be from 2 to 65536, but is 1");
+        assert_eq!(
+            refused(Training { rate: f32::NAN, ..plain() }),
+            "rate must be a number of at least 0, but is NaN"
+        );
+        assert!(plain().check().is_ok());
+    }
+}

@@ -1,0 +1,167 @@
+//! The file that models and checkpoints share: safetensors with one JSON header of ours.
+//!
+//! The safetensors metadata has one key, `glidr`: a JSON object with `format`, `version`,
+//! `digest` and `header`. The digest is the SHA-256 of the header and of every tensor, so an
+//! altered file is noticed. Files are written beside their place and renamed.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs::File;
+use std::io::{Read, Write};
+use std::path::Path;
+
+use safetensors::tensor::{Dtype, TensorView};
+use safetensors::{SafeTensors, serialize};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::error::{Error, Result};
+use crate::graph::hex;
+
+/// The version of both formats.
+const VERSION: u32 = 1;
+/// The largest file that is read.
+const LARGEST: u64 = 16 << 30;
+
+/// Numbers with a shape.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Tensor {
+    pub shape: Vec<usize>,
+    pub values: Vec<f32>,
+}
+
+/// A header and named tensors.
+#[derive(Clone, Debug)]
+pub(crate) struct Container<H> {
+    pub header: H,
+    pub tensors: BTreeMap<String, Tensor>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Envelope {
+    format: String,
+    version: u32,
+    digest: String,
+    header: serde_json::Value,
+}
+
+impl<H: Serialize + DeserializeOwned> Container<H> {
+    /// Writes the file beside `path` and renames it, so that `path` is never half written.
+    pub fn write(&self, path: &Path, format: &str) -> Result<()> {
+        let bytes = self.bytes(format);
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let failed = |error| Error::file(path, error);
+        let mut file = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
+        file.write_all(&bytes).map_err(failed)?;
+        file.as_file().sync_all().map_err(failed)?;
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            // A temporary file is private; a model is an ordinary file.
+            let ordinary = std::fs::Permissions::from_mode(0o644);
+            file.as_file().set_permissions(ordinary).map_err(failed)?;
+        }
+        file.persist(path).map_err(|error| failed(error.error))?;
+        Ok(())
+    }
+
+    fn bytes(&self, format: &str) -> Vec<u8> {
+        let header = serde_json::to_value(&self.header).expect("a header is plain data");
+        let raw: BTreeMap<&str, Vec<u8>> = self
+            .tensors
+            .iter()
+            .map(|(name, tensor)| {
+                (name.as_str(), tensor.values.iter().flat_map(|v| v.to_le_bytes()).collect())
+            })
+            .collect();
+        let digest = digest(&header, raw.iter().map(|(name, bytes)| (*name, bytes.as_slice())));
+        let envelope = Envelope { format: format.into(), version: VERSION, digest, header };
+        let text = serde_json::to_string(&envelope).expect("a header is plain data");
+        let views = self.tensors.iter().map(|(name, tensor)| {
+            let view = TensorView::new(Dtype::F32, tensor.shape.clone(), &raw[name.as_str()]);
+            (name.clone(), view.expect("a tensor has as many values as its shape says"))
+        });
+        // One key only: several would be written in no fixed order.
+        let metadata = HashMap::from([("glidr".to_owned(), text)]);
+        serialize(views, Some(metadata)).expect("tensors of f32 can always be written")
+    }
+
+    /// Reads a file of this format, or says why it is none.
+    pub fn read(path: &Path, format: &str) -> Result<Self> {
+        let refuse = |finding: String| Error::data(path, finding);
+        let mut file = File::open(path).map_err(|error| Error::file(path, error))?;
+        let about = file.metadata().map_err(|error| Error::file(path, error))?;
+        if about.is_dir() {
+            return Err(refuse("a model file was expected, but this is a folder".into()));
+        }
+        if about.len() > LARGEST {
+            return Err(refuse(format!(
+                "a model file has at most {LARGEST} bytes, but this one has {}",
+                about.len()
+            )));
+        }
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).map_err(|error| Error::file(path, error))?;
+        let what = format!("a {} file", format.replace('-', " "));
+        let broken =
+            |error: &dyn std::fmt::Display| refuse(format!("{what} must be whole safetensors, but: {error}"));
+        let (_, metadata) = SafeTensors::read_metadata(&bytes).map_err(|error| broken(&error))?;
+        let tensors = SafeTensors::deserialize(&bytes).map_err(|error| broken(&error))?;
+        let text = metadata.metadata().as_ref().and_then(|metadata| metadata.get("glidr"));
+        let text =
+            text.ok_or_else(|| refuse(format!("{what} has a “glidr” header, but this file has none")))?;
+        let envelope: Envelope = serde_json::from_str(text).map_err(|error| broken(&error))?;
+        if envelope.format != format {
+            return Err(refuse(format!("{what} was expected, but this is “{}”", envelope.format)));
+        }
+        if envelope.version != VERSION {
+            let found = envelope.version;
+            return Err(refuse(format!(
+                "{what} of version {VERSION} was expected, but this is version {found}"
+            )));
+        }
+        let mut raw: Vec<(&str, &[u8])> = tensors.iter().map(|(name, view)| (name, view.data())).collect();
+        raw.sort_unstable();
+        if digest(&envelope.header, raw.into_iter()) != envelope.digest {
+            return Err(refuse(
+                "the content must match its digest, but does not: the file was altered".into(),
+            ));
+        }
+        let header = serde_json::from_value(envelope.header).map_err(|error| broken(&error))?;
+        let mut found = BTreeMap::new();
+        for (name, view) in tensors.iter() {
+            if view.dtype() != Dtype::F32 {
+                return Err(refuse(format!("tensor “{name}” must be F32, but is {:?}", view.dtype())));
+            }
+            let numbers = view.data().as_chunks::<4>().0.iter();
+            let values = numbers.map(|bytes| f32::from_le_bytes(*bytes)).collect();
+            found.insert(name.to_owned(), Tensor { shape: view.shape().to_vec(), values });
+        }
+        Ok(Container { header, tensors: found })
+    }
+
+    /// Takes the tensor called `name`, which must have this shape.
+    pub fn take(&mut self, path: &Path, name: &str, shape: &[usize]) -> Result<Vec<f32>> {
+        let tensor = self.tensors.remove(name);
+        let tensor = tensor.ok_or_else(|| Error::data(path, format!("tensor “{name}” is missing")))?;
+        if tensor.shape != shape {
+            let finding =
+                format!("tensor “{name}” must have the shape {shape:?}, but has {:?}", tensor.shape);
+            return Err(Error::data(path, finding));
+        }
+        if let Some(bad) = tensor.values.iter().find(|value| !value.is_finite()) {
+            return Err(Error::data(path, format!("tensor “{name}” must be finite, but holds {bad}")));
+        }
+        Ok(tensor.values)
+    }
+}
+
+fn digest<'a>(header: &serde_json::Value, tensors: impl Iterator<Item = (&'a str, &'a [u8])>) -> String {
+    let mut hash = Sha256::new();
+    hash.update(header.to_string());
+    for (name, bytes) in tensors {
+        hash.update(format!("\n{name} {}\n", bytes.len()));
+        hash.update(bytes);
+    }
+    hex(&hash.finalize())
+}

@@ -1,0 +1,172 @@
+//! What is learned: soft rules, the ensemble for one target, all targets together, and the file
+//! they are saved in.
+
+mod container;
+mod file;
+
+use serde::{Deserialize, Serialize};
+
+pub(crate) use container::{Container, Tensor};
+
+use crate::error::{Error, Result};
+use crate::extract::Extraction;
+use crate::graph::{Dataset, Graph, Names, Predicate, Property, Split, Trait, Triple};
+use crate::infer::{Logits, Slots, Weights};
+use crate::learn::Training;
+use crate::rule::{Rule, RuleNames, Schema};
+
+/// One learned rule definition: logits over a schema.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SoftRule {
+    /// The logits θ.
+    pub logits: Logits,
+    /// Mean validation loss.
+    pub loss: f32,
+    /// Its say in the ensemble: l_min / l.
+    pub vote: f32,
+}
+
+/// The rule definitions of one target, whose score is the sum of theirs by vote.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ensemble {
+    /// The predicate they define, by the model's numbers.
+    pub target: Predicate,
+    /// The definitions; none where training had no positives.
+    pub rules: Vec<SoftRule>,
+}
+
+/// The data that a model was learned on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DataMark {
+    /// Where it came from.
+    pub source: String,
+    /// SHA-256 over all splits.
+    pub hash: String,
+}
+
+/// A learned model: for every target an ensemble of soft rules.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Model {
+    /// The schema that all rules share.
+    pub schema: Schema,
+    /// Names of the predicates, by the model's numbers.
+    pub predicates: Names,
+    /// Names of the properties.
+    pub properties: Names,
+    /// How it was trained.
+    pub training: Training,
+    /// What it was trained on.
+    pub data: DataMark,
+    /// The ensembles, by target.
+    pub ensembles: Vec<Ensemble>,
+}
+
+/// Which splits stand in the background.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Background {
+    /// *facts*: training.
+    Facts,
+    /// *facts* and *train*: validation and test.
+    Train,
+    /// All splits: when nothing is held out.
+    All,
+}
+
+impl Background {
+    /// The splits that belong to it.
+    pub fn splits(self) -> &'static [Split] {
+        match self {
+            Background::Facts => &Split::ALL[..1],
+            Background::Train => &Split::ALL[..2],
+            Background::All => &Split::ALL,
+        }
+    }
+}
+
+/// A data set seen through a model: its facts under the model's numbers.
+#[derive(Clone, Debug)]
+pub struct View {
+    /// The background graph; entities have the data set's numbers, predicates the model's.
+    pub graph: Graph,
+    /// Predicates and properties of the model that the data lacks.
+    pub lacking: Vec<String>,
+}
+
+impl Model {
+    /// The ensemble for the target called `name`, or an error with the nearest names.
+    pub fn target(&self, name: &str) -> Result<&Ensemble> {
+        let known = self.ensembles.iter().map(|ensemble| self.predicates.name(ensemble.target.0).to_owned());
+        let known = Names::new(known);
+        known.number("target", name).map(|number| &self.ensembles[number as usize])
+    }
+
+    /// The names that its rules are printed with.
+    pub fn names(&self) -> RuleNames<'_> {
+        RuleNames { predicates: &self.predicates, properties: &self.properties }
+    }
+
+    /// Looks at `data` through this model: rules travel to other entities by predicate names.
+    ///
+    /// What the data lacks is told in [`View::lacking`] and holds nowhere; data that has none of
+    /// the model's predicates is refused.
+    pub fn view(&self, data: &Dataset, background: Background) -> Result<View> {
+        let names = data.names();
+        let predicate = |number: u32| self.predicates.find(names.predicates.name(number));
+        let property = |number: u32| self.properties.find(names.properties.name(number));
+        let facts: Vec<Triple> = background
+            .splits()
+            .iter()
+            .flat_map(|&split| data.split(split))
+            .filter_map(|fact| Some(Triple { predicate: Predicate(predicate(fact.predicate.0)?), ..*fact }))
+            .collect();
+        let traits: Vec<Trait> = data
+            .traits()
+            .iter()
+            .filter_map(|fact| Some(Trait { property: Property(property(fact.property.0)?), ..*fact }))
+            .collect();
+        if self.predicates.list().iter().all(|name| names.predicates.find(name).is_none()) {
+            return Err(Error::Mismatch(format!(
+                "the model's predicates must occur in the data, but {} has none of them: {}",
+                data.source,
+                self.predicates.list().join(", ")
+            )));
+        }
+        let sizes = (names.entities.len(), self.predicates.len(), self.properties.len());
+        let graph = Graph::new(sizes.0, sizes.1, sizes.2, &facts, &traits);
+        Ok(View { graph, lacking: self.lacking(data) })
+    }
+
+    /// The model's predicates and properties that `data` lacks.
+    pub fn lacking(&self, data: &Dataset) -> Vec<String> {
+        let missing = |ours: &Names, theirs: &Names| -> Vec<String> {
+            ours.list().iter().filter(|name| theirs.find(name).is_none()).cloned().collect()
+        };
+        let names = data.names();
+        [missing(&self.predicates, &names.predicates), missing(&self.properties, &names.properties)].concat()
+    }
+}
+
+impl Ensemble {
+    /// The weights of its rules: soft, or hard by an extraction; votes stay as they are.
+    pub fn weights(&self, schema: &Schema, hard: Option<Extraction>) -> Vec<Weights> {
+        let weigh = |rule: &SoftRule| match hard {
+            None => Slots::soft(&rule.logits, schema),
+            Some(extraction) => Slots::hard(&extraction.filling(&Slots::soft(&rule.logits, schema), schema)),
+        };
+        self.rules.iter().map(weigh).collect()
+    }
+
+    /// Its rules as logic, most votes first; equal rules are one, with their votes summed.
+    pub fn extract(&self, schema: &Schema, extraction: Extraction) -> Vec<(Rule, f32)> {
+        let mut found: Vec<(Rule, f32)> = Vec::new();
+        for soft in &self.rules {
+            let rule = extraction.filling(&Slots::soft(&soft.logits, schema), schema).rule(self.target);
+            match found.iter_mut().find(|(known, _)| *known == rule) {
+                Some((_, votes)) => *votes += soft.vote,
+                None => found.push((rule, soft.vote)),
+            }
+        }
+        found.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        found
+    }
+}

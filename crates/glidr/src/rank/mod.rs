@@ -1,0 +1,331 @@
+//! Ranking: scores candidates, orders them in the filtered setting, breaks ties by the seed,
+//! counts MRR and Hits@k from one and the same rank.
+//!
+//! In: a [`Model`] and a [`Dataset`]. Out: a [`Ranked`]. Every fact of the split asks both
+//! `p(h, ?)` and `p(?, t)`; candidates are all entities of the data; other true answers, from
+//! any split, do not count. A candidate is scored only where its bound reaches the target's
+//! score, which changes no rank.
+
+mod metrics;
+mod scorer;
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+pub use metrics::Metrics;
+use rand::RngExt;
+use rayon::prelude::*;
+pub use scorer::{Answer, Asked, Bounds, Scorer};
+use serde::Serialize;
+
+use crate::error::{Error, Result};
+use crate::extract::Extraction;
+use crate::graph::{Dataset, Entity, Graph, Predicate, Split, Triple};
+use crate::infer::lane_width;
+use crate::model::{Background, Ensemble, Model};
+use crate::random::{Purpose, stream};
+
+/// Scores closer than this, relative to the target's, are a tie: nearer than that, only the
+/// order of summation decides.
+pub const TIE: f32 = 2e-6;
+
+/// How ties are broken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Ties {
+    /// At random, by the seed.
+    Random,
+    /// The mean of the best and the worst rank.
+    Mean,
+}
+
+/// How to rank.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ranking {
+    /// The split that is asked about.
+    pub split: Split,
+    /// How ties are broken.
+    pub ties: Ties,
+    /// Seed of random ties.
+    pub seed: u64,
+    /// Rounds of message passing; as in training where not given.
+    pub rounds: Option<usize>,
+    /// Hard rules by this extraction; soft where not given.
+    pub hard: Option<Extraction>,
+}
+
+impl Default for Ranking {
+    fn default() -> Self {
+        Ranking { split: Split::Test, ties: Ties::Random, seed: 0, rounds: None, hard: None }
+    }
+}
+
+/// The rank of one answer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rank {
+    /// The fact that asked; its predicate has the data's number.
+    pub fact: Triple,
+    /// Which end it asked for.
+    pub asked: Asked,
+    /// The target's rank, from 1; halves are possible when ties take the mean.
+    pub rank: f64,
+}
+
+/// What the figures mean: stated with every result.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Convention {
+    /// The split asked about.
+    pub split: Split,
+    /// SHA-256 of that split.
+    pub split_hash: String,
+    /// Always both: `p(h, ?)` and `p(?, t)`.
+    pub directions: &'static str,
+    /// True answers of these splits do not count.
+    pub filtered: &'static str,
+    /// How ties are broken.
+    pub ties: Ties,
+    /// Relative difference of scores that is still a tie.
+    pub tie_tolerance: f32,
+    /// Seed of random ties.
+    pub seed: u64,
+    /// How many candidates there are.
+    pub candidates: usize,
+    /// Rounds of message passing.
+    pub rounds: usize,
+    /// `soft`, or the extraction of hard rules.
+    pub scores: String,
+}
+
+/// The outcome of a ranking.
+#[derive(Clone, Debug)]
+pub struct Ranked {
+    /// Every rank.
+    pub ranks: Vec<Rank>,
+    /// Over all ranks (micro).
+    pub all: Metrics,
+    /// The mean over predicates (macro).
+    pub by_predicate_mean: Metrics,
+    /// Per predicate, in the order of names.
+    pub per_predicate: Vec<(String, Metrics)>,
+    /// Predicates without rules: their candidates all tie.
+    pub without_rules: Vec<String>,
+    /// Facts left out because the model was told to learn other targets.
+    pub left_out: usize,
+    /// What the figures mean.
+    pub convention: Convention,
+}
+
+/// The questions of one predicate that share a known end, answered together.
+struct Task<'a> {
+    ensemble: Option<&'a Ensemble>,
+    predicate: Predicate,
+    asked: Asked,
+    known: Vec<Entity>,
+}
+
+/// All true answers: (predicate, asked, known end) → answers.
+type Truth = HashMap<(Predicate, Asked, Entity), Vec<Entity>>;
+
+impl Ranking {
+    /// Ranks every answer of the split. `watch` is told, from any thread, how many questions are
+    /// answered, of how many.
+    pub fn run(
+        &self,
+        model: &Model,
+        data: &Dataset,
+        watch: &(dyn Fn(usize, usize) + Sync),
+    ) -> Result<Ranked> {
+        self.rank(model, data, watch, true)
+    }
+
+    /// The slow twin of [`Ranking::run`]: scores every candidate, and must give the same ranks.
+    pub fn run_plainly(&self, model: &Model, data: &Dataset) -> Result<Ranked> {
+        self.rank(model, data, &|_, _| {}, false)
+    }
+
+    fn rank(
+        &self,
+        model: &Model,
+        data: &Dataset,
+        watch: &(dyn Fn(usize, usize) + Sync),
+        by_bounds: bool,
+    ) -> Result<Ranked> {
+        let rounds = self.rounds.unwrap_or(model.training.rounds);
+        if rounds == 0 {
+            return Err(Error::Setting("rounds must be at least 1, but is 0".into()));
+        }
+        let view = model.view(data, Background::Train)?;
+        let chosen = |fact: &&Triple| {
+            let name = data.names().predicates.name(fact.predicate.0);
+            model.training.targets.is_empty() || model.target(name).is_ok()
+        };
+        let facts: Vec<Triple> = data.split(self.split).iter().filter(chosen).copied().collect();
+        if facts.is_empty() {
+            return Err(Error::Mismatch(format!(
+                "{} must hold a fact about one of the model's targets to rank, but {} has none there",
+                self.split.name(),
+                data.source
+            )));
+        }
+        let truth = truth(data);
+        let tasks = self.tasks(model, data, &facts, &view.graph);
+        let (done, all) = (AtomicUsize::new(0), 2 * facts.len());
+        let questions = questions(&facts);
+        let answered: Vec<Vec<Rank>> = tasks
+            .par_iter()
+            .map(|task| {
+                let scorer = task
+                    .ensemble
+                    .map(|ensemble| Scorer::new(ensemble, model.schema, &view.graph, rounds, self.hard));
+                let ranks =
+                    self.answer(task, scorer.as_ref(), &questions, &truth, view.graph.entities(), by_bounds);
+                let now = done.fetch_add(ranks.len(), Ordering::Relaxed) + ranks.len();
+                watch(now, all);
+                ranks
+            })
+            .collect();
+        let mut ranks = answered.concat();
+        ranks.sort_by_key(|rank| (rank.fact, rank.asked));
+        let convention = Convention {
+            split: self.split,
+            split_hash: data.split_hash(self.split),
+            directions: "both",
+            filtered: "facts, train, valid, test",
+            ties: self.ties,
+            tie_tolerance: TIE,
+            seed: self.seed,
+            candidates: view.graph.entities(),
+            rounds,
+            scores: self.hard.map_or("soft".into(), |extraction| extraction.to_string()),
+        };
+        let left_out = data.split(self.split).len() - facts.len();
+        Ok(count(ranks, &tasks, data, convention, left_out))
+    }
+
+    fn tasks<'a>(&self, model: &'a Model, data: &Dataset, facts: &[Triple], graph: &Graph) -> Vec<Task<'a>> {
+        let mut known: BTreeMap<(Predicate, Asked), Vec<Entity>> = BTreeMap::new();
+        for fact in facts {
+            known.entry((fact.predicate, Asked::Tail)).or_default().push(fact.head);
+            known.entry((fact.predicate, Asked::Head)).or_default().push(fact.tail);
+        }
+        let mut tasks = Vec::new();
+        for ((predicate, asked), mut known) in known {
+            known.sort_unstable();
+            known.dedup();
+            let name = data.names().predicates.name(predicate.0);
+            let ensemble = model.target(name).ok().filter(|ensemble| !ensemble.rules.is_empty());
+            for known in known.chunks(lane_width(graph)) {
+                tasks.push(Task { ensemble, predicate, asked, known: known.to_vec() });
+            }
+        }
+        tasks
+    }
+
+    fn answer(
+        &self,
+        task: &Task,
+        scorer: Option<&Scorer>,
+        questions: &Truth,
+        truth: &Truth,
+        entities: usize,
+        by_bounds: bool,
+    ) -> Vec<Rank> {
+        let bounds: Vec<Option<Bounds>> = match scorer {
+            Some(scorer) if by_bounds => {
+                scorer.bounds(task.asked, &task.known).into_iter().map(Some).collect()
+            }
+            _ => vec![None; task.known.len()],
+        };
+        let mut ranks = Vec::new();
+        for (&known, bounds) in task.known.iter().zip(bounds) {
+            let key = (task.predicate, task.asked, known);
+            let (targets, true_answers) = (&questions[&key], &truth[&key]);
+            let pairs: Vec<_> = targets.iter().map(|&target| task.asked.pair(known, target)).collect();
+            let goals = scorer.map_or(vec![0.0; pairs.len()], |scorer| scorer.scores(&pairs));
+            // Only a candidate that reaches the lowest goal can be at or above one.
+            let floor = goals.iter().copied().fold(f32::INFINITY, f32::min) * (1.0 - TIE);
+            let rivals: Vec<Entity> = (0..entities as u32)
+                .map(Entity)
+                .filter(|rival| bounds.as_ref().is_none_or(|bounds| bounds.of(*rival) >= floor))
+                .filter(|rival| true_answers.binary_search(rival).is_err())
+                .collect();
+            let pairs = || -> Vec<_> { rivals.iter().map(|&rival| task.asked.pair(known, rival)).collect() };
+            let scores = match (scorer, &bounds) {
+                (Some(scorer), Some(bounds)) => {
+                    scorer.scores_reaching(task.asked, known, &rivals, bounds, floor)
+                }
+                (Some(scorer), None) => scorer.scores(&pairs()),
+                (None, _) => vec![0.0; rivals.len()],
+            };
+            for (&target, goal) in targets.iter().zip(goals) {
+                let above = scores.iter().filter(|&&score| score > goal * (1.0 + TIE)).count();
+                let ties = scores.iter().filter(|&&score| score >= goal * (1.0 - TIE)).count() - above;
+                let (head, tail) = task.asked.pair(known, target);
+                let fact = Triple { head, predicate: task.predicate, tail };
+                let rank = 1.0 + above as f64 + self.share_of(ties, fact, task.asked);
+                ranks.push(Rank { fact, asked: task.asked, rank });
+            }
+        }
+        ranks
+    }
+
+    /// How many of the tied rivals stand before the target.
+    fn share_of(&self, ties: usize, fact: Triple, asked: Asked) -> f64 {
+        match self.ties {
+            Ties::Mean => ties as f64 / 2.0,
+            Ties::Random => {
+                let place =
+                    [fact.head.0 as u64, fact.tail.0 as u64, 2 * fact.predicate.0 as u64 + asked as u64];
+                stream(self.seed, Purpose::Tie, place).random_range(0..=ties) as f64
+            }
+        }
+    }
+}
+
+fn truth(data: &Dataset) -> Truth {
+    let facts: Vec<Triple> = Split::ALL.into_iter().flat_map(|split| data.split(split)).copied().collect();
+    questions(&facts)
+}
+
+/// The answers that `facts` give to each question, sorted.
+fn questions(facts: &[Triple]) -> Truth {
+    let mut answers = Truth::new();
+    for fact in facts {
+        answers.entry((fact.predicate, Asked::Tail, fact.head)).or_default().push(fact.tail);
+        answers.entry((fact.predicate, Asked::Head, fact.tail)).or_default().push(fact.head);
+    }
+    for list in answers.values_mut() {
+        list.sort_unstable();
+        list.dedup();
+    }
+    answers
+}
+
+fn count(
+    ranks: Vec<Rank>,
+    tasks: &[Task],
+    data: &Dataset,
+    convention: Convention,
+    left_out: usize,
+) -> Ranked {
+    let name = |predicate: Predicate| data.names().predicates.name(predicate.0).to_owned();
+    let mut by_predicate: BTreeMap<Predicate, Vec<f64>> = BTreeMap::new();
+    for rank in &ranks {
+        by_predicate.entry(rank.fact.predicate).or_default().push(rank.rank);
+    }
+    let per_predicate: Vec<(String, Metrics)> =
+        by_predicate.into_iter().map(|(predicate, ranks)| (name(predicate), Metrics::of(&ranks))).collect();
+    let each: Vec<Metrics> = per_predicate.iter().map(|(_, metrics)| *metrics).collect();
+    let mut without_rules: Vec<Predicate> =
+        tasks.iter().filter(|task| task.ensemble.is_none()).map(|task| task.predicate).collect();
+    without_rules.dedup();
+    Ranked {
+        all: Metrics::of(&ranks.iter().map(|rank| rank.rank).collect::<Vec<f64>>()),
+        by_predicate_mean: Metrics::mean(&each),
+        per_predicate,
+        without_rules: without_rules.into_iter().map(name).collect(),
+        left_out,
+        convention,
+        ranks,
+    }
+}
