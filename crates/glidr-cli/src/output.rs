@@ -17,6 +17,7 @@ pub struct Output {
 
 impl Output {
     /// Writes a result to standard output; a closed pipe is a quiet end.
+    #[expect(clippy::unused_self, reason = "all that is printed goes through the one value")]
     pub fn write(&self, text: &str) -> anyhow::Result<ExitCode> {
         let mut out = std::io::stdout().lock();
         match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
@@ -38,6 +39,7 @@ impl Output {
     }
 
     /// Tells the user what went wrong.
+    #[expect(clippy::unused_self, reason = "all that is printed goes through the one value")]
     pub fn error(&self, error: &anyhow::Error) {
         let _ = writeln!(std::io::stderr().lock(), "glidr: {error:#}");
     }

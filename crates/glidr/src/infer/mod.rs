@@ -6,13 +6,14 @@
 mod batch;
 mod domain;
 mod message;
+mod round;
 mod tables;
 mod tape;
 mod weights;
 
 pub use batch::Batch;
+pub(crate) use round::Pass;
 pub use tables::Tables;
-pub(crate) use tape::Pass;
 pub use tape::Tape;
 pub use weights::{Logits, Slots, Weights};
 

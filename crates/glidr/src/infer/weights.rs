@@ -112,7 +112,9 @@ fn softmax(row: &mut [f32]) {
         *value = (*value - most).exp();
         sum += *value;
     }
-    row.iter_mut().for_each(|value| *value /= sum);
+    for value in row {
+        *value /= sum;
+    }
 }
 
 fn softmax_adjoint(w: &[f32], d: &mut [f32]) {

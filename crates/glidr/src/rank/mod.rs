@@ -168,7 +168,7 @@ impl Ranking {
             )));
         }
         let truth = truth(data);
-        let tasks = self.tasks(model, data, &facts, &view.graph);
+        let tasks = tasks(model, data, &facts, &view.graph);
         let (done, all) = (AtomicUsize::new(0), 2 * facts.len());
         let questions = questions(&facts);
         let answered: Vec<Vec<Rank>> = tasks
@@ -200,25 +200,6 @@ impl Ranking {
         };
         let left_out = data.split(self.split).len() - facts.len();
         Ok(count(ranks, &tasks, data, convention, left_out))
-    }
-
-    fn tasks<'a>(&self, model: &'a Model, data: &Dataset, facts: &[Triple], graph: &Graph) -> Vec<Task<'a>> {
-        let mut known: BTreeMap<(Predicate, Asked), Vec<Entity>> = BTreeMap::new();
-        for fact in facts {
-            known.entry((fact.predicate, Asked::Tail)).or_default().push(fact.head);
-            known.entry((fact.predicate, Asked::Head)).or_default().push(fact.tail);
-        }
-        let mut tasks = Vec::new();
-        for ((predicate, asked), mut known) in known {
-            known.sort_unstable();
-            known.dedup();
-            let name = data.names().predicates.name(predicate.0);
-            let ensemble = model.target(name).ok().filter(|ensemble| !ensemble.rules.is_empty());
-            for known in known.chunks(lane_width(graph)) {
-                tasks.push(Task { ensemble, predicate, asked, known: known.to_vec() });
-            }
-        }
-        tasks
     }
 
     fn answer(
@@ -280,6 +261,26 @@ impl Ranking {
             }
         }
     }
+}
+
+/// The questions of `facts`, those with a predicate and an end in common together.
+fn tasks<'a>(model: &'a Model, data: &Dataset, facts: &[Triple], graph: &Graph) -> Vec<Task<'a>> {
+    let mut known: BTreeMap<(Predicate, Asked), Vec<Entity>> = BTreeMap::new();
+    for fact in facts {
+        known.entry((fact.predicate, Asked::Tail)).or_default().push(fact.head);
+        known.entry((fact.predicate, Asked::Head)).or_default().push(fact.tail);
+    }
+    let mut tasks = Vec::new();
+    for ((predicate, asked), mut known) in known {
+        known.sort_unstable();
+        known.dedup();
+        let name = data.names().predicates.name(predicate.0);
+        let ensemble = model.target(name).ok().filter(|ensemble| !ensemble.rules.is_empty());
+        for known in known.chunks(lane_width(graph)) {
+            tasks.push(Task { ensemble, predicate, asked, known: known.to_vec() });
+        }
+    }
+    tasks
 }
 
 fn truth(data: &Dataset) -> Truth {

@@ -96,7 +96,13 @@ impl<'g> Scorer<'g> {
     }
 
     /// For each known end an upper bound of every candidate's score, rule by rule.
+    ///
+    /// Heads are bounded by the backward pass, so only where there is one; else by 1.
     pub fn bounds(&self, asked: Asked, known: &[Entity]) -> Vec<Bounds> {
+        if asked == Asked::Head && self.rounds == 1 {
+            let ones = |(_, vote): &(Tables, f32)| vec![*vote; self.graph.entities()];
+            return vec![Bounds { rules: self.rules.iter().map(ones).collect() }; known.len()];
+        }
         match known.len().min(lane_width(self.graph)) {
             ..=8 => self.bounds_in::<8>(asked, known),
             9..=16 => self.bounds_in::<16>(asked, known),

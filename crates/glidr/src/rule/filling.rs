@@ -66,6 +66,6 @@ impl Filling {
             let atoms = properties.iter().map(|&property| Atom::Own(property, variable(i)));
             body.push(Literal::any_of(atoms.collect()));
         }
-        Rule::new(target, body)
+        Rule::new(target, &body)
     }
 }

@@ -88,7 +88,7 @@ pub struct Rule {
 impl Rule {
     /// The rule with its body variables renamed Z1, Z2, … in one agreed way, so that equal rules
     /// are equal values.
-    pub fn new(target: Predicate, body: Vec<Literal>) -> Self {
+    pub fn new(target: Predicate, body: &[Literal]) -> Self {
         let inner: BTreeSet<Variable> = body
             .iter()
             .flat_map(|literal| literal.atoms.iter().map(|atom| atom.variables()))
@@ -156,6 +156,7 @@ fn permutations(order: &mut Vec<u8>, from: usize, visit: &mut impl FnMut(&[u8]))
 
 #[cfg(test)]
 mod tests {
+    use super::Variable::{X, Y, Z};
     use super::*;
 
     fn p(number: u32, a: Variable, b: Variable) -> Literal {
@@ -164,9 +165,8 @@ mod tests {
 
     #[test]
     fn rules_that_differ_only_in_names_of_variables_are_equal() {
-        use Variable::{X, Y, Z};
-        let one = Rule::new(Predicate(0), vec![p(1, X, Z(1)), p(2, Z(1), Z(5)), p(3, Z(5), Y)]);
-        let two = Rule::new(Predicate(0), vec![p(3, Z(2), Y), p(2, Z(7), Z(2)), p(1, X, Z(7))]);
+        let one = Rule::new(Predicate(0), &[p(1, X, Z(1)), p(2, Z(1), Z(5)), p(3, Z(5), Y)]);
+        let two = Rule::new(Predicate(0), &[p(3, Z(2), Y), p(2, Z(7), Z(2)), p(1, X, Z(7))]);
         assert_eq!(one, two);
         assert_eq!(one.variables(), 4);
         assert_eq!(one.body()[0], p(1, X, Z(1)));
@@ -180,10 +180,9 @@ mod tests {
             .pair(2, 4, &[Filler::Direct(Predicate(2)), Filler::Direct(Predicate(0))])
             .pair(0, 4, &[Filler::Direct(Predicate(2)), Filler::True])
             .own(4, &[Property(0)]);
-        use Variable::{X, Y, Z};
         let expected = Rule::new(
             Predicate(0),
-            vec![
+            &[
                 p(1, Z(1), X),
                 Literal::any_of(vec![Atom::Pair(Predicate(0), Z(1), Y), Atom::Pair(Predicate(2), Z(1), Y)]),
                 Literal::any_of(vec![Atom::Own(Property(0), Y)]),

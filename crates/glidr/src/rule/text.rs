@@ -80,7 +80,7 @@ mod tests {
         let pair = |number, a, b| Atom::Pair(Predicate(number), a, b);
         let rule = Rule::new(
             Predicate(0),
-            vec![
+            &[
                 Literal::any_of(vec![pair(1, X, Z(3))]),
                 Literal::any_of(vec![pair(3, Z(3), Y), pair(2, Z(3), Y)]),
                 Literal::any_of(vec![Atom::Own(Property(0), X)]),
@@ -91,7 +91,7 @@ mod tests {
             rule.show(names),
             "uncle(X, Y) :- 'is male'(X), brother(X, Z1), (mother(Z1, Y) ; father(Z1, Y))."
         );
-        assert_eq!(Rule::new(Predicate(0), vec![]).show(names), "uncle(X, Y) :- true.");
+        assert_eq!(Rule::new(Predicate(0), &[]).show(names), "uncle(X, Y) :- true.");
     }
 
     #[test]

@@ -1,8 +1,11 @@
 //! What the method claims, as tests: one binary, a module per kind of claim.
+#![expect(clippy::print_stderr, reason = "a test says what it did not run")]
 
 mod adjoint;
+mod learning;
 mod oracle;
 mod paper;
+mod ranking;
 mod twin;
 
 use std::path::PathBuf;

@@ -1,0 +1,195 @@
+//! Learning: equal seeds, resumed runs, model files, and rules that travel.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use glidr::learn::Ended;
+use glidr::{Dataset, Model, Ranking, Run, Training};
+
+fn quick() -> Training {
+    Training {
+        steps: 40,
+        rules: 3,
+        batch: 20,
+        seed: 3,
+        targets: vec!["uncle".into(), "wife".into()],
+        ..Training::default()
+    }
+}
+
+fn bytes(model: &Model) -> Vec<u8> {
+    let folder = tempfile::tempdir().expect("a folder for a model");
+    let path = folder.path().join("model");
+    model.save(&path).expect("a place for a model");
+    std::fs::read(path).expect("the model just written")
+}
+
+fn learn(training: &Training, threads: usize) -> Model {
+    let data = Dataset::families(training.seed);
+    let run = Run::new(training.clone(), &data).expect("sound settings");
+    assert_eq!(run.go_on(threads, &AtomicBool::new(false), |_| {}), Ended::Finished);
+    run.into_model()
+}
+
+#[test]
+fn equal_seeds_give_byte_equal_files_on_any_number_of_threads() {
+    let one = bytes(&learn(&quick(), 1));
+    assert_eq!(one, bytes(&learn(&quick(), 2)));
+    assert_eq!(one, bytes(&learn(&quick(), 5)));
+    assert_ne!(one, bytes(&learn(&Training { seed: 4, ..quick() }, 1)));
+}
+
+#[test]
+fn a_target_learns_the_same_rules_alone_or_among_others() {
+    let both = learn(&quick(), 2);
+    let alone = learn(&Training { targets: vec!["wife".into()], ..quick() }, 2);
+    assert_eq!(both.target("wife").expect("a target"), alone.target("wife").expect("a target"));
+}
+
+#[test]
+fn a_run_that_is_stopped_and_resumed_again_and_again_reaches_the_very_same_model() {
+    let data = Dataset::families(3);
+    let folder = tempfile::tempdir().expect("a folder for a checkpoint");
+    let path = folder.path().join("checkpoint");
+    let mut rests = 0;
+    let model = loop {
+        let run = Run::new(quick(), &data).expect("sound settings");
+        if rests > 0 {
+            run.load_checkpoint(&path).expect("a sound checkpoint");
+        }
+        let stop = AtomicBool::new(false);
+        let before = run.progress().steps;
+        // Stops as soon as another thread sees some steps done.
+        let ended = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while run.progress().steps < before + 30 && !stop.load(Ordering::Relaxed) {
+                    std::thread::yield_now();
+                }
+                stop.store(true, Ordering::Relaxed);
+            });
+            let ended = run.go_on(2, &stop, |_| {});
+            stop.store(true, Ordering::Relaxed);
+            ended
+        });
+        run.save_checkpoint(&path).expect("a place for a checkpoint");
+        if ended == Ended::Finished {
+            break run.into_model();
+        }
+        rests += 1;
+    };
+    assert!(rests > 0, "the run must have been stopped at least once");
+    assert_eq!(bytes(&model), bytes(&learn(&quick(), 1)));
+}
+
+#[test]
+fn a_checkpoint_of_other_settings_or_other_data_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder for a checkpoint");
+    let path = folder.path().join("checkpoint");
+    let (data, other) = (Dataset::families(3), Dataset::families(4));
+    Run::new(quick(), &data).expect("sound settings").save_checkpoint(&path).expect("a place for it");
+    let refused = |training, data| {
+        let run = Run::new(training, data).expect("sound settings");
+        run.load_checkpoint(&path).expect_err("it does not fit").to_string()
+    };
+    assert!(refused(Training { rules: 4, ..quick() }, &data).contains("other settings"));
+    assert!(refused(quick(), &other).contains("other data"));
+    assert!(Model::open(&path).expect_err("no model").to_string().contains("this is “glidr-checkpoint”"));
+}
+
+#[test]
+fn a_model_file_gives_back_the_model() {
+    let model = learn(&quick(), 2);
+    let folder = tempfile::tempdir().expect("a folder for a model");
+    let path = folder.path().join("model");
+    model.save(&path).expect("a place for a model");
+    assert_eq!(Model::open(&path).expect("the model just written"), model);
+    assert_eq!(
+        std::fs::read_dir(folder.path()).expect("the folder").count(),
+        1,
+        "nothing else is left behind"
+    );
+}
+
+#[test]
+fn a_truncated_altered_or_foreign_model_is_refused_and_never_panics() {
+    let whole = bytes(&learn(&Training { steps: 2, ..quick() }, 1));
+    let folder = tempfile::tempdir().expect("a folder for bad models");
+    let path = folder.path().join("bad");
+    let refused = |bytes: &[u8]| {
+        std::fs::write(&path, bytes).expect("a small file");
+        Model::open(&path).expect_err("a bad model").to_string()
+    };
+    for length in [0, 1, 7, 8, 9, 100, whole.len() / 2, whole.len() - 1] {
+        assert!(refused(&whole[..length]).contains("must be whole safetensors"), "cut at {length}");
+    }
+    let mut altered = whole.clone();
+    *altered.last_mut().expect("a byte") ^= 1;
+    assert!(refused(&altered).contains("the file was altered"));
+    for place in (0..whole.len()).step_by(97) {
+        let mut altered = whole.clone();
+        altered[place] ^= 0x55;
+        refused(&altered);
+    }
+    assert!(refused(b"a\tp\tb\n").contains("must be whole safetensors"));
+    assert!(refused(&[b"\x02\0\0\0\0\0\0\0{}".as_slice()].concat()).contains("“glidr” header"));
+}
+
+#[test]
+fn rules_travel_to_a_graph_of_other_entities() {
+    // Two families of the same shape and no common member: learn on one, ask about the other.
+    let folder = tempfile::tempdir().expect("a folder for two graphs");
+    for (name, count, offset) in [("here", 40, 0), ("there", 12, 1000)] {
+        let home = folder.path().join(name);
+        std::fs::create_dir(&home).expect("a folder");
+        let [mut facts, mut held_out] = [String::new(), String::new()];
+        for family in 0..count {
+            let person = |role: u32| format!("person{}", offset + 4 * family + role);
+            let (grandparent, parent, child, other) = (person(0), person(1), person(2), person(3));
+            facts += &format!(
+                "{grandparent}\tparent\t{parent}\n{parent}\tparent\t{child}\n{parent}\tparent\t{other}\n"
+            );
+            held_out +=
+                &format!("{grandparent}\tgrandparent\t{child}\n{grandparent}\tgrandparent\t{other}\n");
+        }
+        std::fs::write(home.join("facts.txt"), facts).expect("a small file");
+        let split = if name == "here" { "train.txt" } else { "test.txt" };
+        std::fs::write(home.join(split), held_out).expect("a small file");
+    }
+    let here = Dataset::open(folder.path().join("here"), 0).expect("a sound folder");
+    let there = Dataset::open(folder.path().join("there"), 0).expect("a sound folder");
+    let training =
+        Training { steps: 300, rules: 4, targets: vec!["grandparent".into()], ..Training::default() };
+    let model = training.run(&here).expect("sound settings");
+    let ranked = Ranking::default().run(&model, &there, &|_, _| {}).expect("there are test facts");
+    assert_eq!(ranked.all.queries, 48);
+    assert!(ranked.all.mrr > 0.95, "MRR on the other graph is {}", ranked.all.mrr);
+    let mixed = Dataset::families(0);
+    let error =
+        Ranking::default().run(&model, &mixed, &|_, _| {}).expect_err("no common predicate").to_string();
+    assert!(error.contains("has none of them: grandparent, parent"), "{error}");
+}
+
+#[test]
+fn a_property_can_decide_a_rule() {
+    // likes(X, Y) holds for friends that are musical: nothing but the property tells them apart.
+    let folder = tempfile::tempdir().expect("a folder for a small graph");
+    let [mut facts, mut train, mut test] = [const { String::new() }; 3];
+    for n in 0..120 {
+        facts += &format!("a{n}\tfriend\tb{n}\n");
+        if n % 2 == 0 {
+            facts += &format!("b{n}\tmusical\n");
+            *(if n % 6 == 0 { &mut test } else { &mut train }) += &format!("a{n}\tlikes\tb{n}\n");
+        }
+    }
+    for (name, text) in [("facts", facts), ("train", train), ("test", test)] {
+        std::fs::write(folder.path().join(format!("{name}.txt")), text).expect("a small file");
+    }
+    let data = Dataset::open(folder.path(), 0).expect("a sound folder");
+    let training =
+        Training { variables: 2, steps: 400, rules: 2, targets: vec!["likes".into()], ..Training::default() };
+    let model = training.run(&data).expect("sound settings");
+    let likes = model.target("likes").expect("a target");
+    let rules = likes.extract(&model.schema, glidr::Extraction::Argmax);
+    assert_eq!(rules[0].0.show(model.names()), "likes(X, Y) :- friend(X, Y), musical(Y).");
+    let ranked = Ranking::default().run(&model, &data, &|_, _| {}).expect("there are test facts");
+    assert_eq!(ranked.all.hits1, 1.0);
+}

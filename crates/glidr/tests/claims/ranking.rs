@@ -1,0 +1,139 @@
+//! Ranking by bounds gives the very ranks of scoring every candidate.
+
+use glidr::infer::Slots;
+use glidr::model::DataMark;
+use glidr::rank::{Asked, Ties};
+use glidr::rule::Schema;
+use glidr::{
+    Background, Dataset, Ensemble, Entity, Extraction, Model, Predicate, Ranking, Scorer, SoftRule, Split,
+    Training,
+};
+use proptest::prelude::*;
+
+/// A model with the given logits for every predicate of `data`, as if it had been learned.
+pub fn model_of(data: &Dataset, variables: usize, rounds: usize, logits: &[f32]) -> Model {
+    let names = data.names();
+    let schema = Schema::new(variables, names.predicates.len(), names.properties.len()).expect("in range");
+    let mut next = logits.iter().cycle().copied();
+    let ensembles = (0..schema.predicates as u32).map(|target| {
+        let rules = [1.0, 0.7].map(|vote| {
+            let mut logits = Slots::zero(&schema);
+            logits.iter_mut().for_each(|logit| *logit = next.next().expect("an endless cycle"));
+            SoftRule { logits, loss: 1.0, vote }
+        });
+        Ensemble { target: Predicate(target), rules: rules.to_vec() }
+    });
+    Model {
+        schema,
+        predicates: names.predicates.clone(),
+        properties: names.properties.clone(),
+        training: Training { variables, rounds, ..Training::default() },
+        data: DataMark { source: data.source.clone(), hash: data.hash() },
+        ensembles: ensembles.collect(),
+    }
+}
+
+/// A data set of random facts, some of them properties, written and read back.
+fn data_of(facts: &[(u8, u8, u8)], traits: &[(u8, u8)]) -> Dataset {
+    let folder = tempfile::tempdir().expect("a folder for a small file");
+    let mut text: String = facts.iter().map(|(h, p, t)| format!("e{h}\tp{p}\te{t}\n")).collect();
+    text.extend(traits.iter().map(|(e, q)| format!("e{e}\tq{q}\n")));
+    let path = folder.path().join("facts.tsv");
+    std::fs::write(&path, text).expect("a small file");
+    Dataset::open(&path, 7).expect("a sound file")
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn bounds_change_no_rank(
+        facts in prop::collection::vec((0u8..25, 0u8..3, 0u8..25), 40..150),
+        traits in prop::collection::vec((0u8..25, 0u8..2), 0..20),
+        logits in prop::collection::vec(-4.0f32..4.0, 211),
+        (variables, rounds) in (2usize..=5, 1usize..=4),
+        hard in prop::bool::ANY,
+        mean in prop::bool::ANY,
+    ) {
+        let data = data_of(&facts, &traits);
+        let model = model_of(&data, variables, rounds, &logits);
+        let ranking = Ranking {
+            hard: hard.then_some(Extraction::TopP(0.4)),
+            ties: if mean { Ties::Mean } else { Ties::Random },
+            ..Ranking::default()
+        };
+        let fast = ranking.run(&model, &data, &|_, _| {}).expect("there are test facts");
+        let slow = ranking.run_plainly(&model, &data).expect("there are test facts");
+        prop_assert_eq!(fast.ranks, slow.ranks);
+        prop_assert_eq!(fast.all.queries, 2 * data.split(Split::Test).len());
+    }
+
+    #[test]
+    fn the_best_answers_are_those_of_scoring_every_candidate(
+        facts in prop::collection::vec((0u8..25, 0u8..3, 0u8..25), 40..150),
+        logits in prop::collection::vec(-4.0f32..4.0, 211),
+        (variables, rounds) in (2usize..=5, 1usize..=4),
+        count in 0usize..30,
+        head in prop::bool::ANY,
+    ) {
+        let data = data_of(&facts, &[]);
+        let model = model_of(&data, variables, rounds, &logits);
+        let view = model.view(&data, Background::Train).expect("the model's own data");
+        let scorer = Scorer::new(&model.ensembles[0], model.schema, &view.graph, rounds, None);
+        let asked = if head { Asked::Head } else { Asked::Tail };
+        let allowed = |entity: Entity| entity.0 % 5 != 1;
+        let best = scorer.best(asked, Entity(3), count, allowed);
+        let all: Vec<Entity> = (0..view.graph.entities() as u32).map(Entity).filter(|e| allowed(*e)).collect();
+        let pairs: Vec<_> = all.iter().map(|&candidate| asked.pair(Entity(3), candidate)).collect();
+        let mut plain: Vec<(Entity, f32)> = all.into_iter().zip(scorer.scores(&pairs)).collect();
+        plain.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        plain.truncate(count);
+        prop_assert_eq!(best.iter().map(|answer| (answer.entity, answer.score)).collect::<Vec<_>>(), plain);
+    }
+}
+
+#[test]
+fn a_predicate_without_rules_ties_all_its_candidates() {
+    let data = data_of(&(0..30).map(|n| (n % 20, n % 2, n * 7 % 20)).collect::<Vec<_>>(), &[]);
+    let mut model = model_of(&data, 3, 2, &[0.3, -1.0, 2.0]);
+    model.ensembles[0].rules.clear();
+    let ranking = Ranking { ties: Ties::Mean, ..Ranking::default() };
+    let ranked = ranking.run(&model, &data, &|_, _| {}).expect("there are test facts");
+    assert_eq!(ranked.without_rules, ["p0"]);
+    let of_p0 = |rank: &&glidr::rank::Rank| rank.fact.predicate == Predicate(0);
+    assert!(ranked.ranks.iter().filter(of_p0).all(|rank| rank.rank > 5.0), "nobody leads where all tie");
+}
+
+#[test]
+fn random_ties_follow_the_seed_and_mean_ties_do_not() {
+    let data = data_of(&(0..30).map(|n| (n % 20, n % 2, n * 7 % 20)).collect::<Vec<_>>(), &[]);
+    let mut model = model_of(&data, 3, 2, &[0.0]);
+    model.ensembles.iter_mut().for_each(|ensemble| ensemble.rules.clear());
+    let ranks = |ties, seed| {
+        let ranking = Ranking { ties, seed, ..Ranking::default() };
+        ranking.run(&model, &data, &|_, _| {}).expect("there are test facts").ranks
+    };
+    assert_eq!(ranks(Ties::Random, 1), ranks(Ties::Random, 1));
+    assert_ne!(ranks(Ties::Random, 1), ranks(Ties::Random, 2));
+    assert_eq!(ranks(Ties::Mean, 1), ranks(Ties::Mean, 2));
+}
+
+#[test]
+fn bounds_change_no_rank_on_the_real_sets() {
+    for set in ["kinships", "umls"] {
+        let Some(path) = crate::beside(&format!("data/{set}")) else { continue };
+        let data = Dataset::open(path, 0).expect("a sound folder");
+        let logits: Vec<f32> = (0..997u32).map(|n| ((n * n) as f32 * 0.37).sin() * 4.0).collect();
+        let mut model = model_of(&data, 4, 3, &logits);
+        model.ensembles.retain(|ensemble| ensemble.target.0 % 9 == 2);
+        model.training.targets = model
+            .ensembles
+            .iter()
+            .map(|ensemble| model.predicates.name(ensemble.target.0).to_owned())
+            .collect();
+        let fast = Ranking::default().run(&model, &data, &|_, _| {}).expect("there are test facts");
+        let slow = Ranking::default().run_plainly(&model, &data).expect("there are test facts");
+        assert_eq!(fast.ranks, slow.ranks);
+        assert!(fast.all.queries > 50 && fast.left_out > 0);
+    }
+}
