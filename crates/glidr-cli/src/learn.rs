@@ -44,9 +44,12 @@ pub struct Learn {
     /// Seconds between checkpoints
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     checkpoint_every: u64,
-    /// Rank the test split afterwards [default: only without -o]
+    /// Rank the test split afterwards, also with -o
     #[arg(long)]
     rank: bool,
+    /// Do not rank the test split, even without -o
+    #[arg(long, conflicts_with = "rank")]
+    no_rank: bool,
     #[command(flatten)]
     settings: SettingFlags,
 }
@@ -154,7 +157,7 @@ impl Learn {
         output: &Output,
     ) -> anyhow::Result<ExitCode> {
         let mut ranked = None;
-        if self.rank || self.output.is_none() {
+        if self.rank || (self.output.is_none() && !self.no_rank) {
             let ranking = Ranking { seed: model.training.seed, ..Ranking::default() };
             match eval::rank(&ranking, model, data, output) {
                 Ok(found) => ranked = Some(found),

@@ -8,7 +8,7 @@ use glidr::learn::Negative;
 use glidr::{Extraction, Training};
 
 /// Every setting of learning: a flag wins over the file, the file over the default.
-#[derive(Args)]
+#[derive(Args, Default, PartialEq)]
 #[command(next_help_heading = "Settings of learning")]
 pub struct SettingFlags {
     /// TOML file of settings, under the names of these flags
@@ -38,6 +38,10 @@ pub struct SettingFlags {
     /// Standard deviation of the first logits θ [default: 1]
     #[arg(long, value_name = "SPREAD")]
     spread: Option<f32>,
+    /// Added, in every fourth rule, to the first logit of `P_true` in the slot between X and Y: such
+    /// rules start out looking for a way through other entities [default: 6]
+    #[arg(long, value_name = "LOGIT")]
+    indirect: Option<f32>,
     /// How negatives are drawn: mix (all ways, equally often), or a list of: head (a positive with
     /// another head), tail (with another tail), other (a pair that holds another predicate), any
     /// (any pair) [default: mix]
@@ -73,6 +77,7 @@ impl SettingFlags {
         set(&mut training.rate, self.rate);
         set(&mut training.decay, self.decay);
         set(&mut training.spread, self.spread);
+        set(&mut training.indirect, self.indirect);
         set(&mut training.seed, self.seed);
         if let Some(ways) = &self.negatives {
             training.negatives = Negative::parse_list(ways)?;
@@ -87,12 +92,7 @@ impl SettingFlags {
 
     /// Whether any setting was given by flag or file.
     pub fn any(&self) -> bool {
-        let Self { settings, variables, rounds, rules, steps, batch, rate, decay, spread, negatives, .. } =
-            self;
-        let counts = [variables, rounds, rules, steps, batch].iter().any(|flag| flag.is_some());
-        let numbers = [rate, decay, spread].iter().any(|flag| flag.is_some());
-        let names = !self.targets.is_empty() || !self.target.is_empty();
-        settings.is_some() || negatives.is_some() || self.seed.is_some() || counts || numbers || names
+        *self != SettingFlags::default()
     }
 }
 

@@ -1,4 +1,5 @@
-//! draft
+#![doc = include_str!("../../../README.md")]
+
 pub mod error;
 pub mod extract;
 pub mod graph;
@@ -12,6 +13,8 @@ pub mod rule;
 pub use error::{Error, Result};
 pub use extract::Extraction;
 pub use graph::{Dataset, Entity, Graph, Predicate, Property, Split};
+pub use infer::Outcome;
 pub use learn::{Run, Training};
 pub use model::{Background, Ensemble, Model, SoftRule};
 pub use rank::{Ranking, Scorer};
+pub use rule::{Rule, Schema};

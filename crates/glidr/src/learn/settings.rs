@@ -32,6 +32,9 @@ pub struct Training {
     pub decay: f32,
     /// Standard deviation of the first logits, drawn from a normal distribution around 0.
     pub spread: f32,
+    /// Added, in every fourth rule, to the first logit of `P_true` in the slot between X and Y: such
+    /// rules start out looking for a way through other entities.
+    pub indirect: f32,
     /// How negatives are drawn: each way equally often.
     pub negatives: Vec<Negative>,
     /// Seed of every random choice; equal seeds give equal models on any number of threads.
@@ -51,6 +54,7 @@ impl Default for Training {
             rate: 0.15,
             decay: 0.1,
             spread: 1.0,
+            indirect: 6.0,
             negatives: Negative::ALL.to_vec(),
             seed: 0,
             targets: Vec::new(),
@@ -72,7 +76,9 @@ impl Training {
                 return Err(Error::Setting(format!("{name} must be from {least} to {most}, but is {found}")));
             }
         }
-        for (name, found) in [("rate", self.rate), ("decay", self.decay), ("spread", self.spread)] {
+        for (name, found) in
+            [("rate", self.rate), ("decay", self.decay), ("spread", self.spread), ("indirect", self.indirect)]
+        {
             if !(found.is_finite() && found >= 0.0) {
                 return Err(Error::Setting(format!("{name} must be a number of at least 0, but is {found}")));
             }

@@ -59,6 +59,10 @@ impl Unit {
                 let normal: f32 = StandardNormal.sample(&mut random);
                 *logit = normal * training.spread;
             }
+            if rule % 4 == 3 && schema.variables > 2 {
+                let ends = schema.slot(0, schema.variables - 1);
+                logits.pairs[(ends + 1) * schema.fillers() - 1] += training.indirect;
+            }
             let memory = AdamW::new(logits.len());
             RuleState { logits, memory }
         };

@@ -1,0 +1,284 @@
+//! The real program, run as a user runs it.
+
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+fn glidr() -> Command {
+    Command::new(assert_cmd::cargo::cargo_bin!("glidr"))
+}
+
+fn run(folder: &Path, arguments: &str) -> Output {
+    glidr().current_dir(folder).args(arguments.split_whitespace()).output().expect("the program starts")
+}
+
+fn stdout(output: &Output) -> String {
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn json(output: &Output) -> Value {
+    serde_json::from_str(&stdout(output)).expect("a JSON document")
+}
+
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir().expect("a folder to work in")
+}
+
+const QUICK: &str = "--steps 60 --rules 2 --targets uncle,wife";
+
+/// A folder with a small model of the families.
+fn with_model() -> tempfile::TempDir {
+    let folder = folder();
+    stdout(&run(folder.path(), &format!("learn -o m.glidr {QUICK}")));
+    folder
+}
+
+#[test]
+fn learn_alone_learns_the_families_and_shows_ranking_and_rules() {
+    let folder = folder();
+    let output = run(folder.path(), "learn --steps 60 --rules 2");
+    let text = stdout(&output);
+    assert!(text.starts_with("learned 24 rules for 12 targets"), "{text}");
+    for part in ["MRR", "Hits@10", "uncle(X, Y) :- ", "both directions, filtered, ties at random by seed 0"] {
+        assert!(text.contains(part), "{part} is missing from:\n{text}");
+    }
+    assert_eq!(fs::read_dir(folder.path()).expect("the folder").count(), 0, "nothing is kept without -o");
+    assert_eq!(stderr(&output), "", "no progress when standard error is no terminal");
+}
+
+#[test]
+fn every_command_has_json_with_its_documented_keys() {
+    let folder = with_model();
+    let eval = json(&run(folder.path(), "eval m.glidr --json"));
+    for key in ["mrr", "hits1", "hits3", "hits10"] {
+        assert!((0.0..=1.0).contains(&eval[key].as_f64().expect("a number")), "{key}: {eval}");
+    }
+    assert!(eval["mrr"].as_f64() >= eval["hits1"].as_f64());
+    assert!(eval["queries"].as_u64() > Some(0) && eval["per_predicate"]["wife"]["mrr"].is_number());
+    assert_eq!(eval["convention"]["directions"], "both");
+    assert_eq!(eval["convention"]["ties"], "random");
+    assert_eq!(eval["convention"]["split_hash"].as_str().map(str::len), Some(64));
+    let rules = json(&run(folder.path(), "rules m.glidr --json --target wife"));
+    assert!(rules["rules"][0]["rule"].as_str().expect("a rule").starts_with("wife(X, Y) :- "));
+    let predict = json(&run(folder.path(), "predict m.glidr --json --target uncle --head Arthur -k 3"));
+    assert_eq!(predict["answers"].as_array().map(Vec::len), Some(3));
+    assert_eq!(json(&run(folder.path(), "info m.glidr --json"))["kind"], "model");
+    let data = json(&run(folder.path(), "info --json"));
+    assert_eq!((&data["entities"], &data["predicates"]), (&24.into(), &12.into()));
+    let learn = json(&run(folder.path(), &format!("learn --json {QUICK}")));
+    assert_eq!(learn["ranking"]["queries"], eval["queries"]);
+    assert_eq!(learn["training"]["rules"], 2);
+}
+
+#[test]
+fn hard_rules_rank_too_and_ties_can_take_their_mean() {
+    let folder = with_model();
+    for arguments in
+        ["--hard argmax", "--hard top-p --top-p 0.5", "--ties mean", "--rounds 2", "--split valid"]
+    {
+        let eval = json(&run(folder.path(), &format!("eval m.glidr --json {arguments}")));
+        assert!(eval["mrr"].as_f64() > Some(0.0), "{arguments}: {eval}");
+    }
+    let hard = json(&run(folder.path(), "eval m.glidr --json --hard top-p --top-p 0.5"));
+    assert_eq!(hard["convention"]["scores"], "top-p 0.5");
+}
+
+#[test]
+fn an_unknown_name_gets_the_nearest_names_as_a_hint() {
+    let folder = with_model();
+    let output = run(folder.path(), "predict m.glidr --target unkle --head Arthur");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("unknown target “unkle”; did you mean “uncle”?"), "{}", stderr(&output));
+    let output = run(folder.path(), "predict m.glidr --target uncle --head Artur");
+    assert!(stderr(&output).contains("did you mean “Arthur”?"), "{}", stderr(&output));
+    let output = run(folder.path(), "learn --targets uncel");
+    assert!(
+        stderr(&output).contains("unknown predicate “uncel”; did you mean “uncle”?"),
+        "{}",
+        stderr(&output)
+    );
+}
+
+#[test]
+fn bad_data_is_answered_with_file_line_and_finding() {
+    let folder = folder();
+    for (name, content, finding) in [
+        ("fields.tsv", b"a\tp\tb\na p b\n".as_slice(), "fields.tsv:2: a triple has 3 tab-separated fields"),
+        ("utf8.tsv", b"a\tp\t\xff\n", "utf8.tsv:1: a line must be UTF-8"),
+        ("empty.tsv", b"", "empty.tsv: a data file must hold at least one fact"),
+        ("plain.tsv.gz", b"a\tp\tb\n", "plain.tsv.gz: the name ends in .gz, but the content is not gzip"),
+        (
+            "broken.tsv.gz",
+            b"\x1f\x8b\x08\0\0\0\0\0\0\0junk",
+            "broken.tsv.gz:1: the gzip stream is broken here",
+        ),
+    ] {
+        fs::write(folder.path().join(name), content).expect("a small file");
+        for command in ["learn", "info"] {
+            let output = run(folder.path(), &format!("{command} {name}"));
+            assert_eq!(output.status.code(), Some(1));
+            assert!(stderr(&output).contains(finding), "{}", stderr(&output));
+        }
+    }
+    let output = run(folder.path(), "learn nowhere");
+    assert!(stderr(&output).contains("nowhere: No such file"), "{}", stderr(&output));
+}
+
+#[test]
+fn settings_come_from_a_file_and_flags_win() {
+    let folder = folder();
+    fs::write(folder.path().join("s.toml"), "rules = 3\nsteps = 9\ntargets = [\"wife\"]\n")
+        .expect("a small file");
+    let learn = json(&run(folder.path(), "learn --settings s.toml --steps 5 --json"));
+    assert_eq!((&learn["training"]["rules"], &learn["training"]["steps"]), (&3.into(), &5.into()));
+    fs::write(folder.path().join("s.toml"), "rulez = 3\n").expect("a small file");
+    let output = run(folder.path(), "learn --settings s.toml");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("s.toml") && stderr(&output).contains("rulez"), "{}", stderr(&output));
+    let output = run(folder.path(), "learn --variables 1");
+    assert!(stderr(&output).contains("variables must be at least 2, but is 1"), "{}", stderr(&output));
+    assert_eq!(run(folder.path(), "learn --no-such-flag").status.code(), Some(2));
+}
+
+#[test]
+fn a_closed_pipe_is_a_quiet_end() {
+    let folder = with_model();
+    let mut child = glidr()
+        .current_dir(folder.path())
+        .args(["rules", "m.glidr"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    drop(child.stdout.take());
+    let mut said = String::new();
+    child.stderr.take().expect("a pipe").read_to_string(&mut said).expect("text");
+    assert!(child.wait().expect("an end").success());
+    assert_eq!(said, "");
+}
+
+#[test]
+fn a_model_applied_to_data_that_lacks_its_predicates_says_which() {
+    let folder = with_model();
+    fs::write(folder.path().join("other.tsv"), "a\tuncle\tb\nb\twife\tc\nc\tuncle\td\n")
+        .expect("a small file");
+    let output = run(folder.path(), "predict m.glidr other.tsv --target uncle --head a");
+    stdout(&output);
+    assert!(stderr(&output).contains("lacks predicates of the model"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("aunt, brother, daughter"), "{}", stderr(&output));
+    fs::write(folder.path().join("alien.tsv"), "a\tlikes\tb\n").expect("a small file");
+    let output = run(folder.path(), "predict m.glidr alien.tsv --target uncle --head a");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("has none of them"), "{}", stderr(&output));
+}
+
+#[test]
+fn a_model_that_is_none_is_refused() {
+    let folder = folder();
+    fs::write(folder.path().join("m.glidr"), "a\tp\tb\n").expect("a small file");
+    for command in ["eval m.glidr", "rules m.glidr", "predict m.glidr --target p --head a"] {
+        let output = run(folder.path(), command);
+        assert_eq!(output.status.code(), Some(1));
+        assert!(
+            stderr(&output).contains("m.glidr: a glidr model file must be whole safetensors"),
+            "{}",
+            stderr(&output)
+        );
+    }
+}
+
+/// A run of `learn -o m.glidr` that takes some seconds.
+const LONG: &str =
+    "learn -o m.glidr --steps 8000 --rules 2 --targets uncle,wife,aunt --threads 2 --checkpoint-every 1";
+
+fn start(folder: &Path) -> Child {
+    let mut command = glidr();
+    command.current_dir(folder).args(LONG.split_whitespace()).stdout(Stdio::null()).stderr(Stdio::piped());
+    command.spawn().expect("the program starts")
+}
+
+fn send(child: &Child, signal: &str) {
+    let status = Command::new("kill").args([signal, &child.id().to_string()]).status();
+    assert!(status.expect("kill is on every Unix").success());
+}
+
+fn wait_for(path: &Path) {
+    let start = Instant::now();
+    while !path.exists() {
+        assert!(start.elapsed() < Duration::from_mins(1), "{} never came", path.display());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn unbroken(folder: &Path) -> Vec<u8> {
+    let whole = folder.join("whole");
+    fs::create_dir(&whole).expect("a folder");
+    stdout(&run(&whole, LONG));
+    fs::read(whole.join("m.glidr")).expect("the model")
+}
+
+#[test]
+fn signals_keep_a_checkpoint_and_resume_reaches_the_very_same_model() {
+    let folder = folder();
+    let path = |name: &str| -> PathBuf { folder.path().join(name) };
+    for (turn, signal) in ["-INT", "-TERM"].into_iter().enumerate() {
+        let mut child = start(folder.path());
+        wait_for(&path("m.glidr.lock"));
+        std::thread::sleep(Duration::from_millis(400));
+        send(&child, signal);
+        let mut said = String::new();
+        child.stderr.take().expect("a pipe").read_to_string(&mut said).expect("text");
+        assert_eq!(child.wait().expect("an end").code(), Some(130), "{said}");
+        assert!(said.contains("To go on: glidr learn -o m.glidr --resume"), "{said}");
+        assert!(path("m.glidr.checkpoint").exists() && !path("m.glidr").exists());
+        if turn == 0 {
+            let again = run(folder.path(), LONG);
+            assert!(stderr(&again).contains("add --resume to go on"), "{}", stderr(&again));
+            fs::remove_file(path("m.glidr.checkpoint")).expect("the checkpoint");
+        }
+    }
+    stdout(&run(folder.path(), "learn -o m.glidr --resume --threads 1"));
+    assert!(!path("m.glidr.checkpoint").exists() && !path("m.glidr.lock").exists());
+    assert_eq!(fs::read(path("m.glidr")).expect("the model"), unbroken(folder.path()));
+}
+
+#[test]
+fn a_kill_loses_at_most_the_work_since_the_last_checkpoint() {
+    let folder = folder();
+    let checkpoint = folder.path().join("m.glidr.checkpoint");
+    let mut child = start(folder.path());
+    wait_for(&checkpoint);
+    send(&child, "-KILL");
+    child.wait().expect("an end");
+    assert!(checkpoint.exists() && !folder.path().join("m.glidr").exists());
+    stdout(&run(folder.path(), "learn -o m.glidr --resume"));
+    assert_eq!(fs::read(folder.path().join("m.glidr")).expect("the model"), unbroken(folder.path()));
+}
+
+#[test]
+fn two_runs_never_write_one_model() {
+    let folder = folder();
+    let mut child = start(folder.path());
+    wait_for(&folder.path().join("m.glidr.lock"));
+    let second = run(folder.path(), LONG);
+    assert!(stderr(&second).contains("another run is writing m.glidr"), "{}", stderr(&second));
+    send(&child, "-KILL");
+    child.wait().expect("an end");
+}
+
+#[test]
+fn resume_without_a_checkpoint_says_so() {
+    let folder = folder();
+    let output = run(folder.path(), "learn -o m.glidr --resume");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("there is nothing to resume"), "{}", stderr(&output));
+}

@@ -1,0 +1,97 @@
+//! Message, adjoint, training step and ranking, each with its answer checked.
+//!
+//! `cargo bench -p glidr`. The graph is generated: 600 people in chains of kin, so that the
+//! benchmark needs no files and runs the same everywhere.
+
+use criterion::{Criterion, criterion_group, criterion_main};
+use glidr::graph::Triple;
+use glidr::infer::{Batch, Slots, Tables, Tape};
+use glidr::learn::pairwise_logistic;
+use glidr::rank::Asked;
+use glidr::rule::Schema;
+use glidr::{Dataset, Ensemble, Entity, Graph, Predicate, Ranking, Scorer, SoftRule, Training};
+
+const PEOPLE: u32 = 600;
+
+/// Everyone has a parent, a friend and a boss, all found by arithmetic.
+fn graph() -> Graph {
+    let facts: Vec<Triple> = (1..PEOPLE)
+        .flat_map(|n| {
+            [Triple::new(n / 2, 0, n), Triple::new(n, 1, (n * 7 + 3) % PEOPLE), Triple::new(n / 10, 2, n)]
+        })
+        .collect();
+    Graph::new(PEOPLE as usize, 3, 0, &facts, &[])
+}
+
+fn logits(schema: &Schema) -> Slots {
+    let mut logits = Slots::zero(schema);
+    logits.iter_mut().enumerate().for_each(|(n, logit)| *logit = ((n * n) as f32 * 0.7).sin() * 3.0);
+    logits
+}
+
+fn pairs() -> Vec<(Entity, Entity)> {
+    (0..64).map(|n| (Entity(n * 5 % PEOPLE), Entity((n * 11 + 1) % PEOPLE))).collect()
+}
+
+fn engine(c: &mut Criterion) {
+    let (graph, schema) = (graph(), Schema::new(4, 3, 0).expect("in range"));
+    let weights = Slots::soft(&logits(&schema), &schema);
+    let tables = Tables::new(&weights, schema, &graph);
+    let batch = Batch::<64>::new(&graph, &pairs());
+    let mut tape = Tape::default();
+
+    let scores = tape.infer(&graph, &tables, &batch, 3);
+    let alone = Batch::<8>::new(&graph, &pairs()[17..18]);
+    assert_eq!(scores[17], Tape::default().infer(&graph, &tables, &alone, 3)[0], "lanes agree");
+    c.bench_function("message: 64 queries, 1 rule, 3 rounds", |b| {
+        b.iter(|| {
+            let now = tape.infer(&graph, &tables, &batch, 3);
+            assert_eq!(now, scores);
+        });
+    });
+
+    let (_, d_scores) = pairwise_logistic(&scores, 32);
+    let d_lanes: [f32; 64] = d_scores.try_into().expect("64 lanes");
+    c.bench_function("adjoint: the same", |b| {
+        tape.infer(&graph, &tables, &batch, 3);
+        b.iter(|| {
+            let mut d_tables = Tables::zero(schema, &graph);
+            tape.adjoint(&graph, &tables, &batch, &d_lanes, &mut d_tables);
+            let mut d_weights = Slots::zero(&schema);
+            Tables::adjoint(d_tables, &weights, &graph, &mut d_weights, None);
+            assert!(d_weights.iter().any(|d| d != 0.0));
+        });
+    });
+
+    let rules = vec![SoftRule { logits: logits(&schema), loss: 1.0, vote: 1.0 }];
+    let ensemble = Ensemble { target: Predicate(0), rules };
+    let scorer = Scorer::new(&ensemble, schema, &graph, 3, None);
+    let everyone: Vec<_> = (0..PEOPLE).map(|n| (Entity(33), Entity(n))).collect();
+    let most = scorer.scores(&everyone).into_iter().fold(0.0, f32::max);
+    c.bench_function("best of all candidates, by bounds", |b| {
+        b.iter(|| assert_eq!(scorer.best(Asked::Tail, Entity(33), 1, |_| true)[0].score, most));
+    });
+    c.bench_function("best of all candidates, every pair", |b| {
+        b.iter(|| assert_eq!(scorer.scores(&everyone).into_iter().fold(0.0, f32::max), most));
+    });
+}
+
+fn families(c: &mut Criterion) {
+    let data = Dataset::families(0);
+    let training = Training { steps: 20, rules: 2, targets: vec!["uncle".into()], ..Training::default() };
+    let model = training.run(&data).expect("sound settings");
+    c.bench_function("training: 20 steps of 2 rules on the families", |b| {
+        b.iter(|| assert_eq!(training.run(&data).expect("sound settings"), model));
+    });
+    let model = Training { targets: vec![], ..training }.run(&data).expect("sound settings");
+    let slow = Ranking::default().run_plainly(&model, &data).expect("test facts");
+    c.bench_function("ranking: the families' test split", |b| {
+        b.iter(|| {
+            let ranked = Ranking::default().run(&model, &data, &|_, _| {}).expect("test facts");
+            assert_eq!(ranked.ranks, slow.ranks);
+        });
+    });
+}
+
+criterion_group!(benches, engine, families);
+criterion_main!(benches);

@@ -1,0 +1,18 @@
+//! Learns two predicates of the built-in families and prints their rules.
+#![expect(clippy::print_stdout, reason = "an example shows what it found")]
+
+use glidr::{Dataset, Extraction, Ranking, Training};
+
+fn main() -> glidr::Result<()> {
+    let families = Dataset::families(0);
+    let targets = vec!["wife".to_owned(), "uncle".to_owned()];
+    let model = Training { steps: 300, targets, ..Training::default() }.run(&families)?;
+    for ensemble in &model.ensembles {
+        for (rule, votes) in ensemble.extract(&model.schema, Extraction::TopP(0.25)) {
+            println!("{votes:.2}  {}", rule.show(model.names()));
+        }
+    }
+    let ranked = Ranking::default().run(&model, &families, &|_, _| {})?;
+    println!("MRR {:.3} over {} queries", ranked.all.mrr, ranked.all.queries);
+    Ok(())
+}
