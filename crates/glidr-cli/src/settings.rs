@@ -39,7 +39,7 @@ pub struct SettingFlags {
     #[arg(long, value_name = "SPREAD")]
     spread: Option<f32>,
     /// Added, in every fourth rule, to the first logit of `P_true` in the slot between X and Y: such
-    /// rules start out looking for a way through other entities [default: 6]
+    /// rules start out looking for a way through other entities [default: 0]
     #[arg(long, value_name = "LOGIT")]
     indirect: Option<f32>,
     /// How negatives are drawn: mix (all ways, equally often), or a list of: head (a positive with

@@ -54,7 +54,7 @@ impl Default for Training {
             rate: 0.15,
             decay: 0.1,
             spread: 1.0,
-            indirect: 6.0,
+            indirect: 0.0,
             negatives: Negative::ALL.to_vec(),
             seed: 0,
             targets: Vec::new(),
