@@ -9,7 +9,7 @@ use glidr::{Dataset, Model, Ranking, Split};
 use serde_json::{Value, json};
 
 use crate::output::{Output, counted, table};
-use crate::settings::Hard;
+use crate::settings::HardFlags;
 use crate::sources::{open_both, say_lacking};
 
 /// Rank held-out facts: each asks p(h, ?) and p(?, t), filtered, against all entities.
@@ -27,12 +27,8 @@ pub struct Eval {
     /// The split to ask about
     #[arg(long, value_enum, default_value = "test")]
     split: HeldOut,
-    /// Rank with hard rules taken from the weights, under the same votes [default: soft]
-    #[arg(long, value_enum)]
-    hard: Option<Hard>,
-    /// The share p for --hard top-p
-    #[arg(long, value_name = "P", default_value_t = 0.25)]
-    top_p: f32,
+    #[command(flatten)]
+    hard: HardFlags,
     /// How ties are broken
     #[arg(long, value_enum, default_value = "random")]
     ties: TieRule,
@@ -40,8 +36,8 @@ pub struct Eval {
     #[arg(long, value_name = "SEED")]
     seed: Option<u64>,
     /// Rounds of message passing, `R_max` of the paper [default: as in training]
-    #[arg(long, value_name = "R")]
-    rounds: Option<usize>,
+    #[arg(long, value_name = "R", value_parser = clap::value_parser!(u16).range(1..=1000))]
+    rounds: Option<u16>,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -63,7 +59,7 @@ enum TieRule {
 impl Eval {
     /// Ranks and prints.
     pub fn run(&self, output: &Output) -> anyhow::Result<ExitCode> {
-        let hard = self.hard.map(|hard| hard.extraction(self.top_p)).transpose()?;
+        let hard = self.hard.extraction()?;
         let (model, data) = open_both(&self.model, self.data.as_deref(), output)?;
         let ranking = Ranking {
             split: match self.split {
@@ -75,7 +71,7 @@ impl Eval {
                 TieRule::Mean => Ties::Mean,
             },
             seed: self.seed.unwrap_or(model.training.seed),
-            rounds: self.rounds,
+            rounds: self.rounds.map(usize::from),
             hard,
         };
         let ranked = rank(&ranking, &model, &data, output)?;

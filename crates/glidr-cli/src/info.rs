@@ -36,6 +36,10 @@ impl Info {
 /// Safetensors begin with the length of a header, eight bytes, and the header's brace; no file of
 /// triples has a zero byte there.
 fn looks_like_a_model(path: &Path) -> bool {
+    // A pipe can be read only once, and a model is never one.
+    if !path.is_file() {
+        return false;
+    }
     let mut start = [0; 9];
     let read = File::open(path).and_then(|mut file| file.read_exact(&mut start));
     read.is_ok() && start[7] == 0 && start[8] == b'{'
@@ -50,7 +54,7 @@ fn model_info(path: &Path, model: &Model, output: &Output) -> anyhow::Result<Exi
             .collect();
         return output.write_json(&json!({
             "kind": "model",
-            "path": path,
+            "path": path.display().to_string(),
             "schema": model.schema,
             "predicates": model.predicates.list(),
             "properties": model.properties.list(),

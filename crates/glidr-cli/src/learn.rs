@@ -1,6 +1,5 @@
 //! `glidr learn`: trains, keeps checkpoints, writes the model.
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -15,6 +14,7 @@ use serde_json::json;
 
 use crate::STOPPED;
 use crate::eval::{self, ranked_json, ranked_text};
+use crate::keeper::Keeper;
 use crate::output::{Output, counted, table};
 use crate::settings::SettingFlags;
 use crate::sources::open_data;
@@ -29,6 +29,7 @@ use crate::sources::open_data;
     glidr learn kinships/ -o kin.glidr --rules 32   more rules than the paper's 8\n  \
     glidr learn kinships/ -o kin.glidr --resume     go on after Ctrl-C or a crash\n\n\
     Settings in a file (--settings): one line each, such as  rules = 32  or  targets = [\"uncle\"]")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command")]
 pub struct Learn {
     /// Folder or file of triples [default: the built-in families]
     data: Option<PathBuf>,
@@ -42,7 +43,7 @@ pub struct Learn {
     #[arg(long, requires = "output", conflicts_with = "resume")]
     restart: bool,
     /// Seconds between checkpoints
-    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
     checkpoint_every: u64,
     /// Rank the test split afterwards, also with -o
     #[arg(long)]
@@ -71,14 +72,18 @@ impl Learn {
             output.say(&format!("no positives in train, so no rules, for: {without}"));
         }
         let started = Instant::now();
-        let ended = self.train(&run, keeper.as_ref(), output, threads)?;
-        if ended == Ended::Stopped {
-            return Ok(self.stopped(&run, keeper.as_ref(), output)?);
-        }
-        let model = run.into_model();
-        if let Some(keeper) = &keeper {
-            keeper.finish(&model)?;
-        }
+        let signals = Signals::listen()?;
+        signals.training.store(true, Ordering::Relaxed);
+        let model = match self.train(&run, keeper.as_ref(), output, threads, &signals.stop)? {
+            Ended::Stopped => return Ok(self.stopped(&run, keeper.as_ref(), output)?),
+            Ended::Diverged(target) => return Err(run.diverged(target).into()),
+            Ended::Finished => match &keeper {
+                Some(keeper) => keeper.finish(run)?,
+                None => run.into_model(),
+            },
+        };
+        drop(keeper);
+        signals.training.store(false, Ordering::Relaxed);
         self.report(&model, &data, started.elapsed(), output)
     }
 
@@ -87,13 +92,19 @@ impl Learn {
         let Some(keeper) = keeper else { return self.settings.training() };
         let checkpoint = &keeper.checkpoint;
         match (self.resume, checkpoint.exists()) {
-            (true, true) if !self.settings.any() => Ok(Run::checkpoint_training(checkpoint)?),
+            (true, true) => self.settings.training_from(Run::checkpoint_training(checkpoint)?),
             (true, false) => bail!("there is nothing to resume: {} does not exist", checkpoint.display()),
             (false, true) if !self.restart => bail!(
                 "{} holds an unfinished run: add --resume to go on with it, or --restart to throw it away",
                 checkpoint.display()
             ),
-            _ => self.settings.training(),
+            (false, there) => {
+                let training = self.settings.training()?;
+                if there {
+                    std::fs::remove_file(checkpoint).with_context(|| checkpoint.display().to_string())?;
+                }
+                Ok(training)
+            }
         }
     }
 
@@ -103,12 +114,12 @@ impl Learn {
         keeper: Option<&Keeper>,
         output: &Output,
         threads: usize,
+        stop: &AtomicBool,
     ) -> anyhow::Result<Ended> {
-        let stop = stop_on_signals()?;
         let bar = output.bar(run.progress().all_steps as u64, "{bar:30} {msg}  {elapsed} gone, {eta} left");
-        let every = Duration::from_secs(self.checkpoint_every.max(1));
+        let every = Duration::from_secs(self.checkpoint_every);
         let (mut last, mut failed) = (Instant::now(), None);
-        let ended = run.go_on(threads, &stop, |run| {
+        let ended = run.go_on(threads, stop, |run| {
             let progress = run.progress();
             bar.set_position(progress.steps as u64);
             bar.set_message(format!(
@@ -138,11 +149,11 @@ impl Learn {
             None => output.say("stopped; nothing was kept: give -o MODEL to keep checkpoints"),
             Some(keeper) => {
                 run.save_checkpoint(&keeper.checkpoint)?;
-                let data = self.data.as_ref().map_or(String::new(), |data| format!(" {}", data.display()));
+                let data = self.data.as_ref().map_or(String::new(), |data| format!(" {}", typed(data)));
                 output.say(&format!(
                     "stopped; {} keeps what was done. To go on: glidr learn{data} -o {} --resume",
                     keeper.checkpoint.display(),
-                    keeper.model.display()
+                    typed(self.output.as_deref().unwrap_or(&keeper.model))
                 ));
             }
         }
@@ -172,7 +183,7 @@ impl Learn {
         let best: Vec<(&str, String, f32)> = best.collect();
         if output.json {
             return output.write_json(&json!({
-                "model": self.output,
+                "model": self.output.as_ref().map(|path| path.display().to_string()),
                 "data": { "source": data.source, "hash": model.data.hash },
                 "training": model.training,
                 "seconds": time.as_secs_f64(),
@@ -210,59 +221,37 @@ impl Learn {
     }
 }
 
-/// The files of one run: the model, its checkpoint, and a lock that keeps other runs away.
-struct Keeper {
-    model: PathBuf,
-    checkpoint: PathBuf,
-    lock_path: PathBuf,
-    _lock: File,
+/// Signals closer together than this are one request: some senders signal twice.
+const ONE_REQUEST: Duration = Duration::from_secs(2);
+
+/// What SIGINT and SIGTERM ask for while rules are trained: a flag that ends training after the
+/// step. A later signal, or one when there is nothing to keep, ends the program at once.
+#[derive(Clone, Default)]
+struct Signals {
+    stop: Arc<AtomicBool>,
+    training: Arc<AtomicBool>,
 }
 
-impl Keeper {
-    fn new(model: &Path) -> anyhow::Result<Self> {
-        let beside = |ending: &str| {
-            let mut name = model.as_os_str().to_owned();
-            name.push(ending);
-            PathBuf::from(name)
-        };
-        if model.is_dir() {
-            bail!("{}: a model must be a file, but this is a folder", model.display());
-        }
-        let lock_path = beside(".lock");
-        let lock =
-            File::create(&lock_path).with_context(|| format!("cannot write beside {}", model.display()))?;
-        if lock.try_lock().is_err() {
-            bail!("another run is writing {}", model.display());
-        }
-        Ok(Keeper { model: model.to_owned(), checkpoint: beside(".checkpoint"), lock_path, _lock: lock })
-    }
-
-    /// Writes the model; only then the checkpoint goes.
-    fn finish(&self, model: &Model) -> anyhow::Result<()> {
-        model.save(&self.model)?;
-        match std::fs::remove_file(&self.checkpoint) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                Err(error).with_context(|| self.checkpoint.display().to_string())
+impl Signals {
+    fn listen() -> anyhow::Result<Self> {
+        let signals = Signals::default();
+        let Signals { stop, training } = signals.clone();
+        let mut first: Option<Instant> = None;
+        ctrlc::set_handler(move || {
+            let again = first.is_some_and(|first| first.elapsed() > ONE_REQUEST);
+            if again || !training.load(Ordering::Relaxed) {
+                std::process::exit(i32::from(STOPPED));
             }
-            _ => Ok(()),
-        }
+            first.get_or_insert_with(Instant::now);
+            stop.store(true, Ordering::Relaxed);
+        })?;
+        Ok(signals)
     }
 }
 
-impl Drop for Keeper {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.lock_path);
-    }
-}
-
-/// A flag that SIGINT and SIGTERM set; a second one ends the program at once.
-fn stop_on_signals() -> anyhow::Result<Arc<AtomicBool>> {
-    let stop = Arc::new(AtomicBool::new(false));
-    let flag = stop.clone();
-    ctrlc::set_handler(move || {
-        if flag.swap(true, Ordering::Relaxed) {
-            std::process::exit(i32::from(STOPPED));
-        }
-    })?;
-    Ok(stop)
+/// A path as it can be typed into a shell.
+fn typed(path: &Path) -> String {
+    let text = path.display().to_string();
+    let plain = |letter: char| letter.is_alphanumeric() || "/._-+:,@".contains(letter);
+    if text.chars().all(plain) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
 }

@@ -5,6 +5,7 @@
 
 mod eval;
 mod info;
+mod keeper;
 mod learn;
 mod output;
 mod predict;
@@ -36,7 +37,7 @@ const STOPPED: u8 = 130;
                   glidr rules my.glidr --target uncle      the rules as logic\n  \
                   glidr predict my.glidr --target uncle --head Arthur -k 5\n\n\
                   Exit codes: 0 done, 1 an error that the message names, 2 wrong usage, \
-                  130 stopped by a signal (a checkpoint is kept).",
+                  130 learning was stopped by a signal and a checkpoint is kept.",
     max_term_width = 100
 )]
 struct Arguments {
@@ -88,7 +89,12 @@ fn main() -> ExitCode {
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Arguments::command(), "glidr", &mut script);
-            output.write(&String::from_utf8_lossy(&script))
+            let script = String::from_utf8_lossy(&script);
+            if output.json {
+                output.write_json(&serde_json::json!({ "script": script }))
+            } else {
+                output.write(&script)
+            }
         }
     });
     match ended {

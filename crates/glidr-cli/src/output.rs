@@ -59,7 +59,7 @@ pub fn table(header: &[&str], left: usize, rows: impl IntoIterator<Item = Vec<St
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_header(header);
     for row in rows {
-        table.add_row(row);
+        table.add_row(row.iter().map(|cell| visible(cell)));
     }
     for (number, column) in table.column_iter_mut().enumerate() {
         column.set_padding((0, 2));
@@ -68,6 +68,15 @@ pub fn table(header: &[&str], left: usize, rows: impl IntoIterator<Item = Vec<St
         }
     }
     table.to_string().lines().map(|line| format!("{}\n", line.trim_end())).collect()
+}
+
+/// A name as it can be shown: signs that would steer the terminal are written out.
+fn visible(text: &str) -> String {
+    let turns = |sign: char| matches!(sign, '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let show = |sign: char| {
+        if sign.is_control() || turns(sign) { sign.escape_default().to_string() } else { sign.to_string() }
+    };
+    text.chars().map(show).collect()
 }
 
 /// A count with a word, in the plural where it must be.

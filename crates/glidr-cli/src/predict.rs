@@ -10,7 +10,7 @@ use glidr::{Background, Entity, Scorer, Split};
 use serde_json::json;
 
 use crate::output::{Output, table};
-use crate::settings::Hard;
+use crate::settings::HardFlags;
 use crate::sources::{open_both, say_lacking};
 
 /// Answer p(h, ?) with --head, or p(?, t) with --tail: the best candidates with their scores.
@@ -26,12 +26,8 @@ pub struct Predict {
     /// The predicate asked about
     #[arg(long, value_name = "NAME")]
     target: String,
-    /// The known head: asks for tails
-    #[arg(long, value_name = "ENTITY", required_unless_present = "tail", conflicts_with = "tail")]
-    head: Option<String>,
-    /// The known tail: asks for heads
-    #[arg(long, value_name = "ENTITY")]
-    tail: Option<String>,
+    #[command(flatten)]
+    end: KnownEnd,
     /// How many candidates
     #[arg(short, value_name = "COUNT", default_value_t = 10)]
     k: usize,
@@ -41,15 +37,23 @@ pub struct Predict {
     /// What the rules may look up
     #[arg(long, value_enum, default_value = "train")]
     background: Looked,
-    /// Use hard rules taken from the weights [default: soft]
-    #[arg(long, value_enum)]
-    hard: Option<Hard>,
-    /// The share p for --hard top-p
-    #[arg(long, value_name = "P", default_value_t = 0.25)]
-    top_p: f32,
+    #[command(flatten)]
+    hard: HardFlags,
     /// Rounds of message passing, `R_max` of the paper [default: as in training]
     #[arg(long, value_name = "R", value_parser = clap::value_parser!(u16).range(1..=1000))]
     rounds: Option<u16>,
+}
+
+/// The end that is known: one of the two.
+#[derive(Args)]
+#[group(required = true, multiple = false)]
+struct KnownEnd {
+    /// The known head: asks for tails
+    #[arg(long, value_name = "ENTITY", allow_hyphen_values = true)]
+    head: Option<String>,
+    /// The known tail: asks for heads
+    #[arg(long, value_name = "ENTITY", allow_hyphen_values = true)]
+    tail: Option<String>,
 }
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
@@ -63,11 +67,11 @@ enum Looked {
 impl Predict {
     /// Scores and prints.
     pub fn run(&self, output: &Output) -> anyhow::Result<ExitCode> {
-        let hard = self.hard.map(|hard| hard.extraction(self.top_p)).transpose()?;
+        let hard = self.hard.extraction()?;
         let (model, data) = open_both(&self.model, self.data.as_deref(), output)?;
         let ensemble = model.target(&self.target)?;
         let names = data.names();
-        let (asked, known) = match (&self.head, &self.tail) {
+        let (asked, known) = match (&self.end.head, &self.end.tail) {
             (Some(head), _) => (Asked::Tail, names.entity(head)?),
             (None, Some(tail)) => (Asked::Head, names.entity(tail)?),
             (None, None) => anyhow::bail!("--head or --tail must be given"),
@@ -107,8 +111,8 @@ impl Predict {
                 .collect();
             return output.write_json(&json!({
                 "target": self.target,
-                "head": self.head,
-                "tail": self.tail,
+                "head": self.end.head,
+                "tail": self.end.tail,
                 "data": data.source,
                 "answers": answers,
             }));

@@ -4,16 +4,16 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use glidr::{Ensemble, Model};
+use glidr::{Ensemble, Extraction, Model};
 use serde_json::json;
 
 use crate::output::{Output, table};
-use crate::settings::Hard;
+use crate::settings::HardFlags;
 
 /// Print the rules that a model's weights stand for, most votes first.
 #[derive(Args)]
 #[command(
-    after_help = "A slot keeps the fillers within the top p of its mass, read as or; where P_true is among \
+    after_help = "Rules are taken by --hard top-p, p = 0.25, unless told otherwise. A slot keeps the fillers within the top p of its mass, read as or; where P_true is among \
     them, the slot asks nothing. Equal rules are one, with their votes summed."
 )]
 pub struct Rules {
@@ -22,12 +22,8 @@ pub struct Rules {
     /// Only the rules of this target; may be given several times
     #[arg(long, value_name = "NAME")]
     target: Vec<String>,
-    /// How rules are taken from the weights
-    #[arg(long, value_enum, default_value = "top-p")]
-    hard: Hard,
-    /// The share p for --hard top-p
-    #[arg(long, value_name = "P", default_value_t = 0.25)]
-    top_p: f32,
+    #[command(flatten)]
+    hard: HardFlags,
     /// At most so many rules per target
     #[arg(long, value_name = "COUNT")]
     limit: Option<usize>,
@@ -36,7 +32,7 @@ pub struct Rules {
 impl Rules {
     /// Extracts and prints.
     pub fn run(&self, output: &Output) -> anyhow::Result<ExitCode> {
-        let extraction = self.hard.extraction(self.top_p)?;
+        let extraction = self.hard.extraction()?.unwrap_or(Extraction::TopP(0.25));
         let model = Model::open(&self.model)?;
         let ensembles: Vec<&Ensemble> = match &self.target[..] {
             [] => model.ensembles.iter().collect(),

@@ -8,7 +8,7 @@ use glidr::learn::Negative;
 use glidr::{Extraction, Training};
 
 /// Every setting of learning: a flag wins over the file, the file over the default.
-#[derive(Args, Default, PartialEq)]
+#[derive(Args)]
 #[command(next_help_heading = "Settings of learning")]
 pub struct SettingFlags {
     /// TOML file of settings, under the names of these flags
@@ -17,30 +17,30 @@ pub struct SettingFlags {
     /// Schematic variables, N of the paper, from 2 to 9 [default: 4]
     #[arg(long, value_name = "N")]
     variables: Option<usize>,
-    /// Rounds of message passing, `R_max` of the paper [default: 3]
+    /// Rounds of message passing, `R_max` of the paper, at most 1000 [default: 3]
     #[arg(long, value_name = "R")]
     rounds: Option<usize>,
-    /// Rule definitions per target [default: 8]
+    /// Rule definitions per target, at most 10000 [default: 8]
     #[arg(long, value_name = "COUNT")]
     rules: Option<usize>,
     /// Training steps per rule [default: 2048]
     #[arg(long, value_name = "COUNT")]
     steps: Option<usize>,
-    /// Pairs per batch, half of them positives [default: 64]
+    /// Pairs per batch, half of them positives, from 2 to 65536 [default: 64]
     #[arg(long, value_name = "COUNT")]
     batch: Option<usize>,
     /// Learning rate of `AdamW` [default: 0.15]
-    #[arg(long, value_name = "RATE")]
+    #[arg(long, value_name = "RATE", allow_negative_numbers = true)]
     rate: Option<f32>,
     /// Weight decay of `AdamW` [default: 0.1]
-    #[arg(long, value_name = "DECAY")]
+    #[arg(long, value_name = "DECAY", allow_negative_numbers = true)]
     decay: Option<f32>,
     /// Standard deviation of the first logits θ [default: 1]
-    #[arg(long, value_name = "SPREAD")]
+    #[arg(long, value_name = "SPREAD", allow_negative_numbers = true)]
     spread: Option<f32>,
     /// Added, in every fourth rule, to the first logit of `P_true` in the slot between X and Y: such
     /// rules start out looking for a way through other entities [default: 0]
-    #[arg(long, value_name = "LOGIT")]
+    #[arg(long, value_name = "LOGIT", allow_negative_numbers = true)]
     indirect: Option<f32>,
     /// How negatives are drawn: mix (all ways, equally often), or a list of: head (a positive with
     /// another head), tail (with another tail), other (a pair that holds another predicate), any
@@ -62,8 +62,13 @@ pub struct SettingFlags {
 impl SettingFlags {
     /// The settings in force.
     pub fn training(&self) -> anyhow::Result<Training> {
+        self.training_from(Training::default())
+    }
+
+    /// The settings in force, where `start` stands for all that is not given.
+    pub fn training_from(&self, start: Training) -> anyhow::Result<Training> {
         let mut training = match &self.settings {
-            None => Training::default(),
+            None => start,
             Some(path) => {
                 let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
                 toml::from_str(&text).with_context(|| path.display().to_string())?
@@ -89,11 +94,6 @@ impl SettingFlags {
         training.check()?;
         Ok(training)
     }
-
-    /// Whether any setting was given by flag or file.
-    pub fn any(&self) -> bool {
-        *self != SettingFlags::default()
-    }
 }
 
 fn set<T: Copy>(setting: &mut T, flag: Option<T>) {
@@ -111,12 +111,25 @@ pub enum Hard {
     TopP,
 }
 
-impl Hard {
-    /// The extraction with its share `p`.
-    pub fn extraction(self, p: f32) -> anyhow::Result<Extraction> {
-        match self {
-            Hard::Argmax => Ok(Extraction::Argmax),
-            Hard::TopP => Ok(Extraction::top_p(p)?),
+/// How hard rules are taken from weights, by flags.
+#[derive(Args)]
+pub struct HardFlags {
+    /// Use hard rules taken from the weights, under the same votes
+    #[arg(long, value_enum)]
+    hard: Option<Hard>,
+    /// The share p of a slot's mass for --hard top-p [default: 0.25]
+    #[arg(long, value_name = "P", allow_negative_numbers = true)]
+    top_p: Option<f32>,
+}
+
+impl HardFlags {
+    /// The extraction asked for; none means soft. A share alone asks for top-p.
+    pub fn extraction(&self) -> anyhow::Result<Option<Extraction>> {
+        match (self.hard, self.top_p) {
+            (None, None) => Ok(None),
+            (Some(Hard::Argmax), None) => Ok(Some(Extraction::Argmax)),
+            (Some(Hard::Argmax), Some(_)) => anyhow::bail!("--top-p goes with --hard top-p, not with argmax"),
+            (_, p) => Ok(Some(Extraction::top_p(p.unwrap_or(0.25))?)),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use glidr::{Dataset, Model};
 
 use crate::output::{Output, counted};
@@ -18,12 +18,11 @@ pub fn open_data(path: Option<&Path>, seed: u64, output: &Output) -> anyhow::Res
         output.say(&format!("{}: dropped {}", data.source, counted(noticed.duplicates, "duplicate fact")));
     }
     for (first, second, count, one) in &noticed.leakage {
+        let (first, second) = (first.name(), second.name());
+        let count = counted(*count, "fact");
         output.say(&format!(
-            "{}: leakage: {} of {} also in {}, such as {one}",
-            data.source,
-            if *count == 1 { "1 fact stands".into() } else { format!("{count} facts stand") },
-            first.name(),
-            second.name()
+            "{}: leakage: {count} both in {first} and in {second}, such as {one}",
+            data.source
         ));
     }
     if !noticed.unseen_predicates.is_empty() {
@@ -47,6 +46,7 @@ pub fn open_both(model: &Path, data: Option<&Path>, output: &Output) -> anyhow::
     let model = Model::open(model)?;
     let recorded = PathBuf::from(&model.data.source);
     let embedded = Dataset::families(model.training.seed);
+    let same_as_learned = data.is_none();
     let path = match data {
         Some(path) => Some(path.to_owned()),
         None if model.data.source == embedded.source => None,
@@ -59,7 +59,13 @@ pub fn open_both(model: &Path, data: Option<&Path>, output: &Output) -> anyhow::
         }
     };
     let seed = model.training.seed;
-    let opened = open_data(path.as_deref(), seed, output).context("cannot open DATA")?;
+    let opened = open_data(path.as_deref(), seed, output)?;
+    if same_as_learned && opened.hash() != model.data.hash {
+        bail!(
+            "{} is no longer the data that the model was learned on: name it as DATA to use it all the same",
+            opened.source
+        );
+    }
     Ok((model, opened))
 }
 
@@ -67,9 +73,6 @@ pub fn open_both(model: &Path, data: Option<&Path>, output: &Output) -> anyhow::
 pub fn say_lacking(lacking: &[String], data: &Dataset, output: &Output) {
     if !lacking.is_empty() {
         let names = lacking.join(", ");
-        output.say(&format!(
-            "{} lacks predicates of the model, which hold nowhere there: {names}",
-            data.source
-        ));
+        output.say(&format!("{} lacks names of the model, which hold nowhere there: {names}", data.source));
     }
 }

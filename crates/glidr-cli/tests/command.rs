@@ -81,7 +81,8 @@ fn every_command_has_json_with_its_documented_keys() {
 
 #[test]
 fn hard_rules_rank_too_and_ties_can_take_their_mean() {
-    let folder = with_model();
+    let folder = folder();
+    stdout(&run(folder.path(), "learn -o m.glidr --steps 30 --rules 2"));
     for arguments in
         ["--hard argmax", "--hard top-p --top-p 0.5", "--ties mean", "--rounds 2", "--split valid"]
     {
@@ -173,7 +174,7 @@ fn a_model_applied_to_data_that_lacks_its_predicates_says_which() {
         .expect("a small file");
     let output = run(folder.path(), "predict m.glidr other.tsv --target uncle --head a");
     stdout(&output);
-    assert!(stderr(&output).contains("lacks predicates of the model"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("lacks names of the model"), "{}", stderr(&output));
     assert!(stderr(&output).contains("aunt, brother, daughter"), "{}", stderr(&output));
     fs::write(folder.path().join("alien.tsv"), "a\tlikes\tb\n").expect("a small file");
     let output = run(folder.path(), "predict m.glidr alien.tsv --target uncle --head a");
@@ -232,7 +233,7 @@ fn signals_keep_a_checkpoint_and_resume_reaches_the_very_same_model() {
     let path = |name: &str| -> PathBuf { folder.path().join(name) };
     for (turn, signal) in ["-INT", "-TERM"].into_iter().enumerate() {
         let mut child = start(folder.path());
-        wait_for(&path("m.glidr.lock"));
+        wait_for(&path("m.glidr.learning"));
         std::thread::sleep(Duration::from_millis(400));
         send(&child, signal);
         let mut said = String::new();
@@ -247,7 +248,7 @@ fn signals_keep_a_checkpoint_and_resume_reaches_the_very_same_model() {
         }
     }
     stdout(&run(folder.path(), "learn -o m.glidr --resume --threads 1"));
-    assert!(!path("m.glidr.checkpoint").exists() && !path("m.glidr.lock").exists());
+    assert!(!path("m.glidr.checkpoint").exists() && !path("m.glidr.learning").exists());
     assert_eq!(fs::read(path("m.glidr")).expect("the model"), unbroken(folder.path()));
 }
 
@@ -268,7 +269,7 @@ fn a_kill_loses_at_most_the_work_since_the_last_checkpoint() {
 fn two_runs_never_write_one_model() {
     let folder = folder();
     let mut child = start(folder.path());
-    wait_for(&folder.path().join("m.glidr.lock"));
+    wait_for(&folder.path().join("m.glidr.learning"));
     let second = run(folder.path(), LONG);
     assert!(stderr(&second).contains("another run is writing m.glidr"), "{}", stderr(&second));
     send(&child, "-KILL");
@@ -281,4 +282,55 @@ fn resume_without_a_checkpoint_says_so() {
     let output = run(folder.path(), "learn -o m.glidr --resume");
     assert_eq!(output.status.code(), Some(1));
     assert!(stderr(&output).contains("there is nothing to resume"), "{}", stderr(&output));
+}
+
+#[test]
+fn a_file_that_is_no_model_is_never_written_over_nor_is_its_neighbour_removed() {
+    let folder = folder();
+    let triples: String = (0..40).map(|n| format!("e{n}\tp\te{}\n", n + 1)).collect();
+    fs::write(folder.path().join("data"), &triples).expect("a small file");
+    fs::write(folder.path().join("m.learning"), "precious").expect("a small file");
+    let output = run(folder.path(), "learn data -o data --steps 2");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("only a glidr model is written over"), "{}", stderr(&output));
+    assert_eq!(fs::read_to_string(folder.path().join("data")).expect("the data"), triples);
+    let output = run(folder.path(), "learn data -o m --steps 2");
+    assert!(stderr(&output).contains("is a file of yours"), "{}", stderr(&output));
+    assert_eq!(fs::read_to_string(folder.path().join("m.learning")).expect("the file"), "precious");
+    let output = run(folder.path(), "learn data -o . --steps 2");
+    assert!(stderr(&output).contains("a plain file was expected"), "{}", stderr(&output));
+}
+
+#[test]
+fn a_run_that_diverges_says_so_and_writes_no_model() {
+    let folder = folder();
+    let output = run(folder.path(), "learn -o m.glidr --steps 300 --rules 2 --targets uncle --rate 100");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("logits must stay finite"), "{}", stderr(&output));
+    assert!(!folder.path().join("m.glidr").exists());
+}
+
+#[test]
+fn data_that_changed_since_learning_is_not_taken_for_the_same() {
+    let folder = folder();
+    let triples: String = (0..60).map(|n| format!("e{}\tp\te{}\n", n % 20, n * 7 % 19)).collect();
+    fs::write(folder.path().join("data.tsv"), &triples).expect("a small file");
+    stdout(&run(folder.path(), "learn data.tsv -o m.glidr --steps 5 --rules 1"));
+    stdout(&run(folder.path(), "eval m.glidr"));
+    fs::write(folder.path().join("data.tsv"), triples + "new\tp\te1\n").expect("a small file");
+    let output = run(folder.path(), "eval m.glidr");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("is no longer the data"), "{}", stderr(&output));
+    stdout(&run(folder.path(), "eval m.glidr data.tsv"));
+}
+
+#[test]
+fn resume_names_the_settings_that_differ() {
+    let folder = folder();
+    let mut child = start(folder.path());
+    wait_for(&folder.path().join("m.glidr.checkpoint"));
+    send(&child, "-KILL");
+    child.wait().expect("an end");
+    let output = run(folder.path(), "learn -o m.glidr --resume --rules 3");
+    assert!(stderr(&output).contains("other settings than these: rules"), "{}", stderr(&output));
 }

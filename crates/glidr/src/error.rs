@@ -7,12 +7,12 @@ use std::path::PathBuf;
 #[non_exhaustive]
 pub enum Error {
     /// A file cannot be read or written.
-    #[error("{}: {source}", path.display())]
+    #[error("{}: {said}", path.display())]
     File {
         /// The file.
         path: PathBuf,
         /// What the system said.
-        source: std::io::Error,
+        said: std::io::Error,
     },
     /// A line of a data file breaks a rule.
     #[error("{}:{line}: {finding}", path.display())]
@@ -55,8 +55,8 @@ pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
     /// Wraps what the system said of `path`.
-    pub fn file(path: impl Into<PathBuf>, source: std::io::Error) -> Self {
-        Error::File { path: path.into(), source }
+    pub fn file(path: impl Into<PathBuf>, said: std::io::Error) -> Self {
+        Error::File { path: path.into(), said }
     }
 
     /// A finding about `path` as a whole.

@@ -107,6 +107,11 @@ impl Dataset {
                 "a data folder must hold train.txt (or .tsv, .txt.gz, .tsv.gz), but this one does not";
             return Err(Error::data(folder, finding));
         }
+        let is_triple = |fact: &RawFact| matches!(fact, RawFact::Triple(..));
+        if !raw[..=Split::Train as usize].iter().flatten().any(is_triple) {
+            let finding = "facts and train must hold at least one triple, but all their lines are properties";
+            return Err(Error::data(folder, finding));
+        }
         let divide = !found[Split::Facts as usize];
         if divide {
             let train = std::mem::take(&mut raw[Split::Train as usize]);
@@ -278,11 +283,15 @@ impl Dataset {
 
 /// The one file of `split` in `folder`, if there is one.
 fn split_file(folder: &Path, split: Split) -> Result<Option<PathBuf>> {
-    let mut found: Vec<PathBuf> = ["txt", "tsv", "txt.gz", "tsv.gz"]
-        .iter()
-        .map(|ending| folder.join(format!("{}.{ending}", split.name())))
-        .filter(|path| path.exists())
-        .collect();
+    let mut found = Vec::new();
+    for ending in ["txt", "tsv", "txt.gz", "tsv.gz"] {
+        let path = folder.join(format!("{}.{ending}", split.name()));
+        match std::fs::symlink_metadata(&path) {
+            Ok(_) => found.push(path),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(error) => return Err(Error::file(path, error)),
+        }
+    }
     if let [first, second, ..] = &found[..] {
         let finding = format!(
             "each split must be one file, but both {} and {} are here",

@@ -5,6 +5,9 @@ use std::collections::HashMap;
 use super::{Entity, Predicate, Property};
 use crate::error::{Error, Result};
 
+/// So few names are all offered when none looks like the one asked for.
+const FEW: usize = 5;
+
 /// A list of distinct names, each with its number.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Names {
@@ -60,9 +63,12 @@ impl Names {
         })
     }
 
-    /// Up to three names that look like `name`, nearest first.
+    /// Up to three names that look like `name`, nearest first; or all, where there are few.
     pub fn near(&self, name: &str) -> Vec<String> {
         let low = name.to_lowercase();
+        if let Some(same) = self.list.iter().find(|other| other.to_lowercase() == low) {
+            return vec![same.clone()];
+        }
         let mut near: Vec<(f64, &String)> = self
             .list
             .iter()
@@ -70,7 +76,8 @@ impl Names {
             .filter(|(likeness, _)| *likeness >= 0.6)
             .collect();
         near.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));
-        near.into_iter().take(3).map(|(_, name)| name.clone()).collect()
+        let near: Vec<String> = near.into_iter().take(3).map(|(_, name)| name.clone()).collect();
+        if near.is_empty() && self.list.len() <= FEW { self.list.clone() } else { near }
     }
 }
 

@@ -59,8 +59,11 @@ impl Run<'_> {
     pub fn load_checkpoint(&self, path: impl AsRef<Path>) -> Result<()> {
         let path = path.as_ref();
         let mut file = Container::<Header>::read(path, FORMAT)?;
-        if file.header.training != self.training {
-            return Err(Error::data(path, "the checkpoint was written under other settings than these"));
+        let other = self.training.differences(&file.header.training);
+        if !other.is_empty() {
+            let finding =
+                format!("the checkpoint was written under other settings than these: {}", other.join(", "));
+            return Err(Error::data(path, finding));
         }
         if file.header.data.hash != self.mark.hash {
             return Err(Error::data(path, "the checkpoint was written on other data than this"));

@@ -59,6 +59,8 @@ pub enum Ended {
     Finished,
     /// It was asked to stop.
     Stopped,
+    /// The logits of a target are no longer finite numbers: the settings are too wild.
+    Diverged(Predicate),
 }
 
 /// A training run: its settings, its data and the state of every rule.
@@ -89,8 +91,10 @@ impl Training {
     pub fn run(&self, data: &Dataset) -> Result<Model> {
         let run = Run::new(self.clone(), data)?;
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        run.go_on(threads, &AtomicBool::new(false), |_| {});
-        Ok(run.into_model())
+        match run.go_on(threads, &AtomicBool::new(false), |_| {}) {
+            Ended::Diverged(target) => Err(run.diverged(target)),
+            Ended::Finished | Ended::Stopped => Ok(run.into_model()),
+        }
     }
 }
 
@@ -121,6 +125,12 @@ impl<'d> Run<'d> {
         };
         let trained: Vec<Predicate> =
             targets.iter().copied().filter(|&target| !data.positives(target).is_empty()).collect();
+        if trained.is_empty() {
+            return Err(Error::Mismatch(format!(
+                "train must hold a fact about one of the targets that is not in facts, but {} has none",
+                data.source
+            )));
+        }
         let (mut units, mut unit_targets) = (Vec::new(), Vec::new());
         let block = (trained.len() * training.rules / LEAST_UNITS).clamp(1, RULES_PER_UNIT);
         for &target in &trained {
@@ -147,16 +157,22 @@ impl<'d> Run<'d> {
     /// times a second. When asked to stop, every thread finishes its step first.
     pub fn go_on(&self, threads: usize, stop: &AtomicBool, mut watch: impl FnMut(&Self)) -> Ended {
         let next = AtomicUsize::new(0);
+        let diverged = Mutex::new(None);
         let (done, all_done) = mpsc::channel::<()>();
         std::thread::scope(|scope| {
             for _ in 0..threads.clamp(1, self.units.len().max(1)) {
-                let (done, next) = (done.clone(), &next);
+                let (done, next, diverged) = (done.clone(), &next, &diverged);
                 scope.spawn(move || {
                     let _until_dropped = done;
                     let mut room = Room::default();
                     while let Some(unit) = self.units.get(next.fetch_add(1, Ordering::Relaxed)) {
-                        if !self.train_unit(unit, &mut room, stop) {
-                            break;
+                        match self.train_unit(unit, &mut room, stop) {
+                            Ended::Finished => {}
+                            Ended::Stopped => break,
+                            Ended::Diverged(target) => {
+                                *diverged.lock().expect("nothing panics while it holds this") = Some(target);
+                                stop.store(true, Ordering::Relaxed);
+                            }
                         }
                     }
                 });
@@ -167,12 +183,26 @@ impl<'d> Run<'d> {
                 watch(self);
             }
         });
+        if let Some(target) = diverged.into_inner().expect("nothing panics while it holds this") {
+            return Ended::Diverged(target);
+        }
         watch(self);
         if self.units().all(|unit| unit.is_done()) { Ended::Finished } else { Ended::Stopped }
     }
 
-    /// Trains one unit to its end; false when stopped before.
-    fn train_unit(&self, unit: &Mutex<Unit>, room: &mut Room, stop: &AtomicBool) -> bool {
+    /// The error for a run that ended as [`Ended::Diverged`].
+    pub fn diverged(&self, target: Predicate) -> Error {
+        Error::Setting(format!(
+            "logits must stay finite, but those of “{}” do not: lower rate ({}), decay ({}) or spread ({})",
+            self.data.names().predicates.name(target.0),
+            self.training.rate,
+            self.training.decay,
+            self.training.spread
+        ))
+    }
+
+    /// Trains one unit to its end, unless stopped before.
+    fn train_unit(&self, unit: &Mutex<Unit>, room: &mut Room, stop: &AtomicBool) -> Ended {
         let target = lock(unit).target;
         let sampler = Sampler::new(self.data, target, self.training.seed, &self.training.negatives);
         let setting = Setting {
@@ -184,15 +214,18 @@ impl<'d> Run<'d> {
         };
         loop {
             if stop.load(Ordering::Relaxed) {
-                return false;
+                return Ended::Stopped;
             }
             // Locked for one step: a checkpoint always sees whole steps.
             let mut unit = lock(unit);
             if unit.is_done() {
-                return true;
+                return Ended::Finished;
             }
             if unit.step < self.training.steps {
                 unit.train(&setting, room);
+                if !unit.is_sound() {
+                    return Ended::Diverged(target);
+                }
                 self.steps.fetch_add(1, Ordering::Relaxed);
             } else {
                 unit.validate(&setting, room);

@@ -1,6 +1,6 @@
 //! How to train: the paper's settings, checked once at the door.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::Negative;
 use crate::error::{Error, Result};
@@ -36,10 +36,12 @@ pub struct Training {
     /// rules start out looking for a way through other entities.
     pub indirect: f32,
     /// How negatives are drawn: each way equally often.
+    #[serde(deserialize_with = "ways")]
     pub negatives: Vec<Negative>,
     /// Seed of every random choice; equal seeds give equal models on any number of threads.
     pub seed: u64,
     /// Names of the targets to learn; none means all predicates of the data.
+    #[serde(deserialize_with = "one_or_many")]
     pub targets: Vec<String>,
 }
 
@@ -62,11 +64,42 @@ impl Default for Training {
     }
 }
 
+/// A word or a list of words.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Words {
+    One(String),
+    Many(Vec<String>),
+}
+
+fn one_or_many<'de, D: Deserializer<'de>>(from: D) -> std::result::Result<Vec<String>, D::Error> {
+    Ok(match Words::deserialize(from)? {
+        Words::One(word) => vec![word],
+        Words::Many(words) => words,
+    })
+}
+
+fn ways<'de, D: Deserializer<'de>>(from: D) -> std::result::Result<Vec<Negative>, D::Error> {
+    let text = match Words::deserialize(from)? {
+        Words::One(word) => word,
+        Words::Many(words) => words.join(","),
+    };
+    Negative::parse_list(&text).map_err(serde::de::Error::custom)
+}
+
 /// The most rounds, rules, steps and pairs that make sense: beyond, a slip of the hand is likelier.
 const MOST: [(&str, usize); 4] =
     [("rounds", 1000), ("rules", 10_000), ("steps", 100_000_000), ("batch", 65_536)];
 
 impl Training {
+    /// The names of the settings in which two differ.
+    pub fn differences(&self, other: &Training) -> Vec<String> {
+        let fields = |training: &Training| serde_json::to_value(training).unwrap_or_default();
+        let (ours, theirs) = (fields(self), fields(other));
+        let keys = ours.as_object().into_iter().flat_map(|fields| fields.keys());
+        keys.filter(|key| ours[*key] != theirs[*key]).cloned().collect()
+    }
+
     /// Refuses settings outside their range, by name and value.
     pub fn check(&self) -> Result<()> {
         let counts = [self.rounds, self.rules, self.steps, self.batch];

@@ -70,6 +70,11 @@ impl Unit {
         Unit { target, rules, states, step: 0, loss: f32::NAN, validation: Vec::new() }
     }
 
+    /// Whether every logit is still a finite number.
+    pub fn is_sound(&self) -> bool {
+        self.states.iter().flat_map(|state| state.logits.iter()).all(f32::is_finite)
+    }
+
     /// Whether training and validation are over.
     pub fn is_done(&self) -> bool {
         self.validation.len() == self.rules.len()

@@ -70,6 +70,7 @@ impl Model {
         let schema = header.schema;
         Schema::new(schema.variables, schema.predicates, schema.properties)
             .map_err(|error| Error::data(path, error.to_string()))?;
+        check_header(header).map_err(|finding| Error::data(path, finding))?;
         let mut model = Model {
             schema,
             predicates: Names::new(header.predicates.clone()),
@@ -123,6 +124,22 @@ impl Model {
     fn owns_shape(&self, rules: usize) -> [usize; 3] {
         let own = self.schema.own_fillers();
         [rules, if own == 0 { 0 } else { self.schema.variables }, own]
+    }
+}
+
+/// What a header must keep to beyond its shape.
+fn check_header(header: &Header) -> std::result::Result<(), String> {
+    header.training.check().map_err(|error| error.to_string())?;
+    if header.training.variables != header.schema.variables {
+        return Err("the settings must have the schema's variables, but have others".into());
+    }
+    if header.data.hash.len() != 64 || !header.data.hash.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+        return Err("the data's hash must be 64 hexadecimal digits, but is not".into());
+    }
+    let numbers = header.targets.iter().flat_map(|target| target.votes.iter().chain(&target.losses));
+    match numbers.copied().find(|number| !(number.is_finite() && *number >= 0.0)) {
+        Some(bad) => Err(format!("votes and losses must be finite and at least 0, but one is {bad}")),
+        None => Ok(()),
     }
 }
 

@@ -59,12 +59,19 @@ impl Display for Variable {
     }
 }
 
-/// A predicate's name as it stands in a rule: bare if it is a plain word, else in single quotes,
+/// A predicate's name as it stands in a rule: bare if it is a plain word that could not be taken for
+/// a variable, else in single quotes,
 /// where a quote or backslash has a backslash before it.
 pub fn quoted(name: &str) -> String {
     let plain = name.starts_with(|first: char| first.is_ascii_alphabetic())
         && name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_');
-    if plain { name.to_owned() } else { format!("'{}'", name.replace('\\', "\\\\").replace('\'', "\\'")) }
+    let like_a_variable = matches!(name, "X" | "Y")
+        || name.strip_prefix('Z').is_some_and(|rest| rest.chars().all(|digit| digit.is_ascii_digit()));
+    if plain && !like_a_variable {
+        name.to_owned()
+    } else {
+        format!("'{}'", name.replace('\\', "\\\\").replace('\'', "\\'"))
+    }
 }
 
 #[cfg(test)]
@@ -96,7 +103,8 @@ mod tests {
 
     #[test]
     fn names_that_are_no_plain_words_are_quoted() {
-        assert_eq!(quoted("Affects"), "Affects");
+        assert_eq!((quoted("Affects"), quoted("Zone")), ("Affects".into(), "Zone".into()));
+        assert_eq!((quoted("X"), quoted("Z12")), ("'X'".into(), "'Z12'".into()));
         assert_eq!(quoted("/film/director"), "'/film/director'");
         assert_eq!(quoted("it's \\ odd"), r"'it\'s \\ odd'");
     }

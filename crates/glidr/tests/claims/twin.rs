@@ -195,4 +195,22 @@ proptest! {
         let together = Tape::default().infer(&graph, &tables, &Batch::<64>::new(&graph, &pairs), world.rounds);
         prop_assert_eq!(alone.to_bits(), together[pairs.len() - 1].to_bits());
     }
+
+    #[test]
+    fn dense_and_sparse_messages_agree_to_the_last_bit(world in worlds()) {
+        let graph = world.graph();
+        let tables = Tables::new(&world.slots(), world.schema, &graph);
+        let batch = Batch::<8>::new(&graph, &[world.query()]);
+        let dense = Tape::default().infer(&graph, &tables, &batch, world.rounds);
+        let sparse = Tape::default().infer(&graph, &tables.without_dense(), &batch, world.rounds);
+        prop_assert_eq!(dense.map(f32::to_bits), sparse.map(f32::to_bits));
+    }
+}
+
+#[test]
+fn small_graphs_with_many_links_are_dense_and_others_are_not() {
+    let facts: Vec<Triple> = (0..20).flat_map(|h| (0..20).map(move |t| Triple::new(h, 0, t))).collect();
+    assert!(Graph::new(20, 1, 0, &facts, &[]).is_dense());
+    assert!(!Graph::new(2000, 1, 0, &facts, &[]).is_dense());
+    assert!(!Graph::new(20, 1, 0, &facts[..30], &[]).is_dense());
 }
