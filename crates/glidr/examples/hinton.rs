@@ -27,11 +27,11 @@ fn main() -> glidr::Result<()> {
             }
             let most = no.iter().copied().fold(0.0, f32::max);
             perfect += usize::from(yes.iter().all(|&score| score > most));
-            // The best single threshold: pairs on the right side of it.
+            // The best single threshold, one that admits nothing among them: pairs on its right side.
             let at = |bar: f32| {
                 yes.iter().filter(|s| **s >= bar).count() + no.iter().filter(|s| **s < bar).count()
             };
-            right += yes.iter().map(|&bar| at(bar)).max().unwrap_or(no.len());
+            right += yes.iter().copied().chain([f32::INFINITY]).map(at).max().unwrap_or_default();
             all += pairs.len();
         }
         println!(

@@ -46,37 +46,22 @@ pub(crate) fn families() -> Vec<RawFact> {
     for Couple { husband, wife, sons, daughters } in &FAMILIES {
         add("husband", husband, wife);
         add("wife", wife, husband);
-        for son in *sons {
-            add("father", husband, son);
-            add("mother", wife, son);
-            add("son", son, husband);
-            add("son", son, wife);
-            for daughter in *daughters {
-                add("brother", son, daughter);
-                add("sister", daughter, son);
+        let sons_as = sons.iter().map(|son| (son, "son", "nephew"));
+        for (child, word, kin) in sons_as.chain(daughters.iter().map(|girl| (girl, "daughter", "niece"))) {
+            add("father", husband, child);
+            add("mother", wife, child);
+            add(word, child, husband);
+            add(word, child, wife);
+            for (uncle, aunt) in siblings_and_spouses(husband).chain(siblings_and_spouses(wife)) {
+                add("uncle", uncle, child);
+                add("aunt", aunt, child);
+                add(kin, child, uncle);
+                add(kin, child, aunt);
             }
         }
-        for daughter in *daughters {
-            add("father", husband, daughter);
-            add("mother", wife, daughter);
-            add("daughter", daughter, husband);
-            add("daughter", daughter, wife);
-        }
-        for parent in [husband, wife] {
-            for (uncle, aunt) in siblings_and_spouses(parent) {
-                for nephew in *sons {
-                    add("uncle", uncle, nephew);
-                    add("aunt", aunt, nephew);
-                    add("nephew", nephew, uncle);
-                    add("nephew", nephew, aunt);
-                }
-                for niece in *daughters {
-                    add("uncle", uncle, niece);
-                    add("aunt", aunt, niece);
-                    add("niece", niece, uncle);
-                    add("niece", niece, aunt);
-                }
-            }
+        for (son, daughter) in sons.iter().flat_map(|son| daughters.iter().map(move |girl| (son, girl))) {
+            add("brother", son, daughter);
+            add("sister", daughter, son);
         }
     }
     facts
