@@ -78,7 +78,7 @@ impl Eval {
         if output.json {
             output.write_json(&ranked_json(&ranked))
         } else {
-            output.write(&ranked_text(&ranked, true))
+            output.write(&ranked_text(&ranked))
         }
     }
 }
@@ -112,7 +112,7 @@ pub fn ranked_json(ranked: &Ranked) -> Value {
 }
 
 /// The result as a table, and what the figures mean.
-pub fn ranked_text(ranked: &Ranked, per_predicate: bool) -> String {
+pub fn ranked_text(ranked: &Ranked) -> String {
     let row = |name: &str, m: &Metrics| {
         let percent = |share: f64| format!("{:.1}", 100.0 * share);
         vec![
@@ -124,10 +124,8 @@ pub fn ranked_text(ranked: &Ranked, per_predicate: bool) -> String {
             m.queries.to_string(),
         ]
     };
-    let mut rows = Vec::new();
-    if per_predicate {
-        rows.extend(ranked.per_predicate.iter().map(|(name, metrics)| row(name, metrics)));
-    }
+    let mut rows: Vec<Vec<String>> =
+        ranked.per_predicate.iter().map(|(name, metrics)| row(name, metrics)).collect();
     rows.push(row("mean of predicates", &ranked.by_predicate_mean));
     rows.push(row("all", &ranked.all));
     let mut text = table(&["predicate", "MRR", "Hits@1", "Hits@3", "Hits@10", "queries"], 1, rows);

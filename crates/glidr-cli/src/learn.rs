@@ -206,7 +206,7 @@ impl Learn {
             time.as_secs_f64()
         );
         if let Some(ranked) = &ranked {
-            text += &format!("\n{}", ranked_text(ranked, true));
+            text += &format!("\n{}", ranked_text(ranked));
         }
         text += "\nthe best rule of each predicate (top-p 0.25; votes of equal rules summed):\n";
         text += &table(

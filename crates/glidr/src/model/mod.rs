@@ -95,9 +95,12 @@ pub struct View {
 impl Model {
     /// The ensemble for the target called `name`, or an error with the nearest names.
     pub fn target(&self, name: &str) -> Result<&Ensemble> {
-        let known = self.ensembles.iter().map(|ensemble| self.predicates.name(ensemble.target.0).to_owned());
-        let known = Names::new(known);
-        known.number("target", name).map(|number| &self.ensembles[number as usize])
+        let named = |ensemble: &Ensemble| self.predicates.name(ensemble.target.0);
+        if let Some(found) = self.ensembles.iter().find(|ensemble| named(ensemble) == name) {
+            return Ok(found);
+        }
+        let known = Names::new(self.ensembles.iter().map(|ensemble| named(ensemble).to_owned()));
+        Err(Error::UnknownName { kind: "target", name: name.to_owned(), near: known.near(name) })
     }
 
     /// The names that its rules are printed with.

@@ -89,13 +89,7 @@ impl Rule {
     /// The rule with its body variables renamed Z1, Z2, … in one agreed way, so that equal rules
     /// are equal values.
     pub fn new(target: Predicate, body: &[Literal]) -> Self {
-        let inner: BTreeSet<Variable> = body
-            .iter()
-            .flat_map(|literal| literal.atoms.iter().map(|atom| atom.variables()))
-            .flat_map(|(a, b)| [a, b])
-            .filter(|variable| matches!(variable, Variable::Z(_)))
-            .collect();
-        let inner: Vec<Variable> = inner.into_iter().collect();
+        let inner: Vec<Variable> = inner_variables(body).into_iter().collect();
         let mut order: Vec<u8> = (1..=inner.len() as u8).collect();
         let mut best: Option<Vec<Literal>> = None;
         permutations(&mut order, 0, &mut |order| {
@@ -131,15 +125,17 @@ impl Rule {
 
     /// How many distinct variables the rule has, X and Y always counted.
     pub fn variables(&self) -> usize {
-        let inner: BTreeSet<Variable> = self
-            .body
-            .iter()
-            .flat_map(|literal| literal.atoms.iter().map(|atom| atom.variables()))
-            .flat_map(|(a, b)| [a, b])
-            .filter(|variable| matches!(variable, Variable::Z(_)))
-            .collect();
-        inner.len() + 2
+        inner_variables(&self.body).len() + 2
     }
+}
+
+/// The variables of a body that are neither X nor Y.
+fn inner_variables(body: &[Literal]) -> BTreeSet<Variable> {
+    body.iter()
+        .flat_map(|literal| literal.atoms.iter().map(|atom| atom.variables()))
+        .flat_map(|(a, b)| [a, b])
+        .filter(|variable| matches!(variable, Variable::Z(_)))
+        .collect()
 }
 
 fn permutations(order: &mut Vec<u8>, from: usize, visit: &mut impl FnMut(&[u8])) {
