@@ -7,12 +7,14 @@ mod batch;
 mod domain;
 mod message;
 mod round;
+mod sparse;
 mod tables;
 mod tape;
 mod weights;
 
 pub use batch::Batch;
 pub(crate) use round::Pass;
+pub use sparse::Sparse;
 pub use tables::Tables;
 pub use tape::Tape;
 pub use weights::{Logits, Slots, Weights};

@@ -118,6 +118,16 @@ impl Tables {
         }
     }
 
+    /// All that is summed up: forward, backward, sure, own.
+    pub(crate) fn parts(&self) -> [&Vec<f32>; 4] {
+        [&self.forward, &self.backward, &self.sure, &self.own]
+    }
+
+    /// Likewise, to be written.
+    pub(crate) fn parts_mut(&mut self) -> [&mut Vec<f32>; 4] {
+        [&mut self.forward, &mut self.backward, &mut self.sure, &mut self.own]
+    }
+
     /// The adjoint of [`Tables::new`]: derivatives by weights, added to `d_weights`, and, where
     /// `d_values` is given, by the value of every fact of a graph built with [`Graph::valued`].
     pub fn adjoint(

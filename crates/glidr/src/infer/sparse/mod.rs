@@ -1,0 +1,135 @@
+//! Message passing on large, sparse graphs: the same scores and derivatives as
+//! [`Tape`](super::Tape), up to the order of summation, for up to eight rules at once.
+//!
+//! In: a [`Graph`], the [`Tables`] of up to eight rules, pairs. Out: a score per pair and rule,
+//! and their derivative by the tables. Most entities are far from a query's head and tail, and
+//! there its domains are those of the *profile*, which is worked out once for all queries.
+//! `docs/engine.md` tells how and why.
+
+mod block;
+mod profile;
+mod query;
+mod stage;
+
+use block::{Block, LANES, Lanes};
+use profile::{DProfile, Profile};
+use query::{Query, Room, Setting};
+
+use super::Tables;
+use crate::graph::{Entity, Graph};
+
+/// Up to eight rules on one graph, and room for a batch of queries.
+#[derive(Clone, Debug, Default)]
+pub struct Sparse {
+    rules: usize,
+    block: Option<Block>,
+    profile: Profile,
+    d_profile: DProfile,
+    room: Room,
+    queries: Vec<Query>,
+}
+
+impl Sparse {
+    /// Rules that are worked on side by side.
+    pub const RULES: usize = LANES;
+
+    /// Takes the tables of up to eight rules and works out their profile.
+    pub fn prepare(&mut self, graph: &Graph, rules: &[Tables], rounds: usize) {
+        let block = Block::new(rules, graph);
+        self.rules = rules.len();
+        self.room.fit(block.schema.variables - 2, graph.entities());
+        pulp::Arch::new().dispatch(Prepare { profile: &mut self.profile, block: &block, graph, rounds });
+        self.block = Some(block);
+    }
+
+    /// The score of every pair by every rule.
+    pub fn scores(&mut self, graph: &Graph, pairs: &[(Entity, Entity)]) -> Vec<[f32; LANES]> {
+        let block = self.block.as_ref().expect("rules are prepared before pairs are scored");
+        if self.queries.len() < pairs.len() {
+            self.queries.resize(pairs.len(), Query::default());
+        }
+        let setting = Setting { graph, block, profile: &self.profile };
+        let (room, queries) = (&mut self.room, &mut self.queries);
+        pulp::Arch::new().dispatch(There { setting, room, queries, pairs })
+    }
+
+    /// The adjoint of [`Sparse::scores`], to be called right after it: for each rule, the
+    /// derivative of Σ `d_score`·score by its tables.
+    pub fn adjoint(&mut self, graph: &Graph, d_scores: &[[f32; LANES]]) -> Vec<Tables> {
+        let block = self.block.as_ref().expect("scores come before their adjoint");
+        let setting = Setting { graph, block, profile: &self.profile };
+        let mut d_block = Block::zero(block.schema, graph);
+        self.d_profile.clear(&self.profile, graph.entities());
+        let (room, d_profile, queries) = (&mut self.room, &mut self.d_profile, &self.queries[..d_scores.len()]);
+        pulp::Arch::new().dispatch(Back { setting, room, queries, d_scores, d_profile, d_block: &mut d_block });
+        (0..self.rules).map(|lane| d_block.rule(lane, graph)).collect()
+    }
+}
+
+/// The profile, compiled once for every set of vector instructions.
+struct Prepare<'a> {
+    profile: &'a mut Profile,
+    block: &'a Block,
+    graph: &'a Graph,
+    rounds: usize,
+}
+
+impl pulp::WithSimd for Prepare<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) {
+        self.profile.fill(self.block, self.graph, self.rounds);
+    }
+}
+
+/// The way there, likewise.
+struct There<'a> {
+    setting: Setting<'a>,
+    room: &'a mut Room,
+    queries: &'a mut [Query],
+    pairs: &'a [(Entity, Entity)],
+}
+
+impl pulp::WithSimd for There<'_> {
+    type Output = Vec<Lanes>;
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) -> Vec<Lanes> {
+        let mut scores = Vec::with_capacity(self.pairs.len());
+        for (query, (head, tail)) in self.queries.iter_mut().zip(self.pairs) {
+            scores.push(query.infer(self.room, self.setting, head.index(), tail.index()));
+            query.leave(self.room);
+        }
+        scores
+    }
+}
+
+/// The way back, likewise.
+struct Back<'a> {
+    setting: Setting<'a>,
+    room: &'a mut Room,
+    queries: &'a [Query],
+    d_scores: &'a [Lanes],
+    d_profile: &'a mut DProfile,
+    d_block: &'a mut Block,
+}
+
+impl pulp::WithSimd for Back<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) {
+        for (query, d_score) in self.queries.iter().zip(self.d_scores) {
+            query.enter(self.room);
+            query.infer_adjoint(self.room, self.setting, d_score, self.d_profile, self.d_block);
+            query.leave(self.room);
+        }
+        self.setting.profile.fill_adjoint(
+            self.setting.block,
+            self.setting.graph,
+            self.d_profile,
+            self.d_block,
+        );
+    }
+}
