@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::{Args, ValueEnum};
-use glidr::learn::Negative;
+use glidr::learn::{Engine, Negative, Positives};
 use glidr::{Extraction, Training};
 
 /// Every setting of learning: a flag wins over the file, the file over the default.
@@ -42,11 +42,20 @@ pub struct SettingFlags {
     /// rules start out looking for a way through other entities [default: 0]
     #[arg(long, value_name = "LOGIT", allow_negative_numbers = true)]
     indirect: Option<f32>,
+    /// Where positives come from: train (the paper's way, with facts as background), or all (facts
+    /// and train, with each batch's own facts taken out of the background for its step)
+    /// [default: train]
+    #[arg(long, value_name = "WHICH")]
+    positives: Option<PositivesFlag>,
     /// How negatives are drawn: mix (all ways, equally often), or a list of: head (a positive with
     /// another head), tail (with another tail), other (a pair that holds another predicate), any
     /// (any pair) [default: mix]
     #[arg(long, value_name = "WAYS")]
     negatives: Option<String>,
+    /// Which engine passes messages: auto (by the graph), dense or sparse; all learn the same but
+    /// for the order of summation [default: auto]
+    #[arg(long, value_name = "ENGINE")]
+    engine: Option<EngineFlag>,
     /// Seed of every random choice, and of dividing data that is not divided [default: 0]
     #[arg(long, value_name = "SEED")]
     seed: Option<u64>,
@@ -83,6 +92,8 @@ impl SettingFlags {
         set(&mut training.decay, self.decay);
         set(&mut training.spread, self.spread);
         set(&mut training.indirect, self.indirect);
+        set(&mut training.positives, self.positives.map(Into::into));
+        set(&mut training.engine, self.engine.map(Into::into));
         set(&mut training.seed, self.seed);
         if let Some(ways) = &self.negatives {
             training.negatives = Negative::parse_list(ways)?;
@@ -99,6 +110,40 @@ impl SettingFlags {
 fn set<T: Copy>(setting: &mut T, flag: Option<T>) {
     if let Some(value) = flag {
         *setting = value;
+    }
+}
+
+/// [`Positives`] as a flag.
+#[derive(Clone, Copy, ValueEnum)]
+enum PositivesFlag {
+    Train,
+    All,
+}
+
+impl From<PositivesFlag> for Positives {
+    fn from(flag: PositivesFlag) -> Self {
+        match flag {
+            PositivesFlag::Train => Positives::Train,
+            PositivesFlag::All => Positives::All,
+        }
+    }
+}
+
+/// [`Engine`] as a flag.
+#[derive(Clone, Copy, ValueEnum)]
+enum EngineFlag {
+    Auto,
+    Dense,
+    Sparse,
+}
+
+impl From<EngineFlag> for Engine {
+    fn from(flag: EngineFlag) -> Self {
+        match flag {
+            EngineFlag::Auto => Engine::Auto,
+            EngineFlag::Dense => Engine::Dense,
+            EngineFlag::Sparse => Engine::Sparse,
+        }
     }
 }
 

@@ -55,7 +55,7 @@ impl Classes {
         &self.members[self.start[class] as usize..self.start[class + 1] as usize]
     }
 
-    fn push(&mut self, members: &[Member]) -> u32 {
+    pub(super) fn push(&mut self, members: &[Member]) -> u32 {
         if self.start.is_empty() {
             self.start.push(0);
         }
@@ -95,12 +95,12 @@ impl ClassFinder {
 #[derive(Clone, Debug)]
 pub struct Graph {
     entities: usize,
-    predicates: usize,
+    pub(super) predicates: usize,
     properties: usize,
     start: Vec<usize>,
-    links: Vec<Link>,
-    classes: Classes,
-    inverse: Vec<u32>,
+    pub(super) links: Vec<Link>,
+    pub(super) classes: Classes,
+    pub(super) inverse: Vec<u32>,
     kind: Vec<u32>,
     kinds: Classes,
     facts: usize,
@@ -213,8 +213,13 @@ impl Graph {
 
     /// The class of the ordered pair (`from` → `to`), if anything links them.
     pub fn class(&self, from: usize, to: usize) -> Option<u32> {
-        let row = self.row(to);
-        row.binary_search_by_key(&(from as u32), |link| link.entity).ok().map(|place| row[place].class)
+        self.place(from, to).map(|place| self.links[place].class)
+    }
+
+    /// Where the link of the ordered pair (`from` → `to`) stands.
+    pub(super) fn place(&self, from: usize, to: usize) -> Option<usize> {
+        let found = self.row(to).binary_search_by_key(&(from as u32), |link| link.entity);
+        found.ok().map(|place| self.start[to] + place)
     }
 
     /// How many entities there are.
@@ -245,6 +250,14 @@ impl Graph {
     /// Whether so many pairs are linked that messages are better sent as dense products.
     pub fn is_dense(&self) -> bool {
         self.entities <= LARGEST_DENSE && 4 * self.links.len() >= self.entities * self.entities
+    }
+
+    /// The share of all links that lie within two steps of an entity, on average: how far a
+    /// query's neighbourhood covers the graph.
+    pub fn reach(&self) -> f64 {
+        let degree = |entity: usize| self.row(entity).len() as f64;
+        let two_steps: f64 = (0..self.entities).map(|entity| degree(entity) * degree(entity)).sum();
+        two_steps / (self.entities as f64 * self.links.len().max(1) as f64)
     }
 
     /// The sets of fillers that occur between two entities.

@@ -248,6 +248,12 @@ impl Dataset {
             .collect()
     }
 
+    /// All known facts of a target: *facts* and *train*.
+    pub fn known(&self, target: Predicate) -> Vec<(Entity, Entity)> {
+        let facts = self.split(Split::Facts).iter().filter(|fact| fact.predicate == target);
+        facts.map(|fact| (fact.head, fact.tail)).chain(self.positives(target)).collect()
+    }
+
     /// SHA-256 of one split's facts by name, whatever the order of the lines was.
     pub fn split_hash(&self, split: Split) -> String {
         let mut hash = Sha256::new();

@@ -9,10 +9,12 @@ mod dataset;
 mod families;
 mod read;
 mod triple;
+mod veil;
 mod vocabulary;
 
 pub use background::{Classes, Graph, Link, Member};
 pub(crate) use dataset::hex;
 pub use dataset::{Dataset, Noticed, Split};
 pub use triple::{Entity, Predicate, Property, Trait, Triple};
+pub use veil::Veil;
 pub use vocabulary::{Names, Vocabulary};

@@ -35,6 +35,15 @@ impl Tables {
     /// M = Σ wₖ Bₖ                                                   eq:soft_adj_mtx
     /// ```
     pub fn new(weights: &Weights, schema: Schema, graph: &Graph) -> Self {
+        let mut tables = Tables::without_matrix(weights, schema, graph);
+        if graph.is_dense() {
+            tables.fill_dense(graph);
+        }
+        tables
+    }
+
+    /// The same without writing any matrix out in full, whatever the graph.
+    pub fn without_matrix(weights: &Weights, schema: Schema, graph: &Graph) -> Self {
         let (classes, kinds) = (graph.classes().len(), graph.kinds().len());
         let mut tables = Tables::zero(schema, graph);
         for (slot, row) in weights.pair_rows(&schema).enumerate() {
@@ -55,9 +64,6 @@ impl Tables {
                 let told: f32 = members.iter().map(|m| m.value * row[m.filler as usize]).sum();
                 tables.own[variable * kinds + kind] = told + row[row.len() - 1];
             }
-        }
-        if graph.is_dense() {
-            tables.fill_dense(graph);
         }
         tables
     }
@@ -92,13 +98,6 @@ impl Tables {
     pub(crate) fn dense_row(&self, sender: usize, receiver: usize, entity: usize) -> Option<&[f32]> {
         let start = self.dense_start(sender, receiver) + entity * self.entities;
         self.dense.get(start..start + self.entities)
-    }
-
-    /// The same tables without the matrices, for a sparse graph.
-    #[must_use]
-    pub fn without_dense(mut self) -> Self {
-        self.dense = Vec::new();
-        self
     }
 
     /// Tables of zeros: where derivatives are gathered.

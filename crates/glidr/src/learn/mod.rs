@@ -7,6 +7,7 @@
 mod adamw;
 mod checkpoint;
 mod loss;
+mod passes;
 mod sample;
 mod settings;
 mod unit;
@@ -17,19 +18,20 @@ use std::time::Duration;
 
 pub use adamw::AdamW;
 pub use loss::pairwise_logistic;
+use passes::Room;
 pub(crate) use sample::Sampler;
 pub use sample::{Negative, Pair};
-pub use settings::Training;
-use unit::{Room, Setting, Unit};
+pub use settings::{Engine, Positives, Training};
+use unit::{Setting, Unit};
 
 use crate::error::{Error, Result};
-use crate::graph::{Dataset, Graph, Predicate, Split, Triple};
-use crate::infer::Tape;
+use crate::graph::{Dataset, Graph, Predicate, Split, Triple, Veil};
+use crate::infer::{Sparse, Tape};
 use crate::model::{Background, DataMark, Ensemble, Model, SoftRule};
 use crate::rule::Schema;
 
 /// Rules of one target that are trained by one thread at a time, at most.
-const RULES_PER_UNIT: usize = 8;
+const RULES_PER_UNIT: usize = Sparse::RULES;
 /// Units that a run has at least, where there are rules enough, so that threads find work.
 const LEAST_UNITS: usize = 16;
 /// How often the watcher is told of progress.
@@ -69,6 +71,8 @@ pub struct Run<'d> {
     schema: Schema,
     data: &'d Dataset,
     mark: DataMark,
+    engine: Engine,
+    /// The background of training, and of validation.
     graphs: [Graph; 2],
     targets: Vec<Predicate>,
     units: Vec<Mutex<Unit>>,
@@ -104,11 +108,24 @@ impl<'d> Run<'d> {
         training.check()?;
         let names = data.names();
         let schema = Schema::new(training.variables, names.predicates.len(), names.properties.len())?;
-        let bytes = Tape::<64>::bytes(&schema, training.rounds, names.entities.len());
-        let bytes = bytes.saturating_mul(training.batch.div_ceil(64));
+        let graph = |background: Background| {
+            let facts: Vec<Triple> =
+                background.splits().iter().flat_map(|&split| data.split(split)).copied().collect();
+            Graph::new(names.entities.len(), schema.predicates, schema.properties, &facts, data.traits())
+        };
+        let graphs = match training.positives {
+            Positives::Train => [graph(Background::Facts), graph(Background::Train)],
+            Positives::All => [graph(Background::Train), graph(Background::Train)],
+        };
+        let engine = training.engine.chosen(&graphs[0]);
+        let bytes = match engine {
+            Engine::Sparse => Sparse::bytes(&schema, training.rounds, training.batch, &graphs[1]),
+            _ => Tape::<64>::bytes(&schema, training.rounds, names.entities.len())
+                .saturating_mul(training.batch.div_ceil(64)),
+        };
         if bytes > MOST_BYTES {
             return Err(Error::Setting(format!(
-                "a thread may ask for at most {} MiB, but {} variables, {} rounds and a batch of {} on {} entities need {}",
+                "a thread may ask for at most {} MiB, but {} variables, {} rounds and a batch of {} on {} entities need up to {}",
                 MOST_BYTES >> 20,
                 training.variables,
                 training.rounds,
@@ -118,13 +135,11 @@ impl<'d> Run<'d> {
             )));
         }
         let targets = targets(&training, data)?;
-        let graph = |background: Background| {
-            let facts: Vec<Triple> =
-                background.splits().iter().flat_map(|&split| data.split(split)).copied().collect();
-            Graph::new(names.entities.len(), schema.predicates, schema.properties, &facts, data.traits())
-        };
-        let trained: Vec<Predicate> =
-            targets.iter().copied().filter(|&target| !data.positives(target).is_empty()).collect();
+        let trained: Vec<Predicate> = targets
+            .iter()
+            .copied()
+            .filter(|&target| !training.positives.of(data, target).is_empty())
+            .collect();
         if trained.is_empty() {
             return Err(Error::Mismatch(format!(
                 "train must hold a fact about one of the targets that is not in facts, but {} has none",
@@ -132,7 +147,11 @@ impl<'d> Run<'d> {
             )));
         }
         let (mut units, mut unit_targets) = (Vec::new(), Vec::new());
-        let block = (trained.len() * training.rules / LEAST_UNITS).clamp(1, RULES_PER_UNIT);
+        // The sparse engine works on eight rules at the cost of little more than one.
+        let block = match engine {
+            Engine::Sparse => RULES_PER_UNIT,
+            _ => (trained.len() * training.rules / LEAST_UNITS).clamp(1, RULES_PER_UNIT),
+        };
         for &target in &trained {
             for first in (0..training.rules).step_by(block) {
                 let rules = first..training.rules.min(first + block);
@@ -144,7 +163,8 @@ impl<'d> Run<'d> {
             schema,
             data,
             mark: DataMark { source: data.source.clone(), hash: data.hash() },
-            graphs: [graph(Background::Facts), graph(Background::Train)],
+            engine,
+            graphs,
             targets,
             units,
             unit_targets,
@@ -204,10 +224,13 @@ impl<'d> Run<'d> {
     /// Trains one unit to its end, unless stopped before.
     fn train_unit(&self, unit: &Mutex<Unit>, room: &mut Room, stop: &AtomicBool) -> Ended {
         let target = lock(unit).target;
-        let sampler = Sampler::new(self.data, target, self.training.seed, &self.training.negatives);
+        let sampler = Sampler::new(self.data, target, &self.training);
+        let mut veil =
+            (self.training.positives == Positives::All).then(|| Veil::new(&self.graphs[0], target));
         let setting = Setting {
             training: &self.training,
             schema: self.schema,
+            engine: self.engine,
             training_graph: &self.graphs[0],
             validation_graph: &self.graphs[1],
             sampler: &sampler,
@@ -222,13 +245,13 @@ impl<'d> Run<'d> {
                 return Ended::Finished;
             }
             if unit.step < self.training.steps {
-                unit.train(&setting, room);
+                unit.train(&setting, &mut veil, room);
                 if !unit.is_sound() {
                     return Ended::Diverged(target);
                 }
                 self.steps.fetch_add(1, Ordering::Relaxed);
             } else {
-                unit.validate(&setting, room);
+                unit.validate(&setting, &mut veil, room);
             }
         }
     }
@@ -255,6 +278,11 @@ impl<'d> Run<'d> {
             all_targets: self.targets.len(),
             loss: losses.iter().sum::<f32>() / losses.len() as f32,
         }
+    }
+
+    /// The engine that passes messages, and the graph it was chosen for.
+    pub fn engine(&self) -> (Engine, &Graph) {
+        (self.engine, &self.graphs[0])
     }
 
     /// The targets that have no rules, for want of positives in *train*.

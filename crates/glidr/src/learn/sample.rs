@@ -10,6 +10,7 @@ use rand::RngExt;
 use rand::rngs::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
+use super::{Positives, Training};
 use crate::error::{Error, Result};
 use crate::graph::{Dataset, Entity, Predicate, Split, Triple};
 use crate::random::{Purpose, stream};
@@ -56,6 +57,16 @@ impl Negative {
     }
 }
 
+impl Positives {
+    /// The positives of a target.
+    pub(crate) fn of(self, data: &Dataset, target: Predicate) -> Vec<Pair> {
+        match self {
+            Positives::Train => data.positives(target),
+            Positives::All => data.known(target),
+        }
+    }
+}
+
 /// After so many vain draws a negative is searched for instead.
 const VAIN_DRAWS: usize = 200;
 
@@ -66,27 +77,33 @@ pub(crate) struct Sampler<'d> {
     target: Predicate,
     positives: Vec<Pair>,
     held_out: Vec<Pair>,
+    /// What no negative of training may be: the target's facts in *facts* and *train*.
     known: HashSet<Pair>,
+    /// What no negative of validation may be: these and the held-out facts.
+    known_with_held_out: HashSet<Pair>,
     background: [&'d [Triple]; 2],
     entities: u32,
     ways: &'d [Negative],
 }
 
 impl<'d> Sampler<'d> {
-    pub fn new(data: &'d Dataset, target: Predicate, seed: u64, ways: &'d [Negative]) -> Self {
+    pub fn new(data: &'d Dataset, target: Predicate, training: &'d Training) -> Self {
         let background = [data.split(Split::Facts), data.split(Split::Train)];
         let of_target = |facts: &'d [Triple]| {
             facts.iter().filter(move |fact| fact.predicate == target).map(|fact| (fact.head, fact.tail))
         };
+        let known: HashSet<Pair> = background.into_iter().flat_map(of_target).collect();
+        let held_out: Vec<Pair> = of_target(data.split(Split::Valid)).collect();
         Sampler {
-            seed,
+            seed: training.seed,
             target,
-            positives: data.positives(target),
-            held_out: of_target(data.split(Split::Valid)).collect(),
-            known: background.into_iter().flat_map(of_target).collect(),
+            positives: training.positives.of(data, target),
+            known_with_held_out: known.iter().chain(&held_out).copied().collect(),
+            held_out,
+            known,
             background,
             entities: data.names().entities.len() as u32,
-            ways,
+            ways: &training.negatives,
         }
     }
 
@@ -112,9 +129,7 @@ impl<'d> Sampler<'d> {
         let from = if self.held_out.is_empty() { &self.positives } else { &self.held_out };
         let count = (size / 2).min(from.len());
         let mut pairs: Vec<Pair> = (0..count).map(|n| from[(number * count + n) % from.len()]).collect();
-        let mut known = self.known.clone();
-        known.extend(&self.held_out);
-        self.add_negatives(&mut pairs, count, from, &known, &mut random);
+        self.add_negatives(&mut pairs, count, from, &self.known_with_held_out, &mut random);
         (pairs, count)
     }
 
@@ -167,9 +182,9 @@ mod tests {
 
     #[test]
     fn negatives_are_never_known_positives_and_positives_never_stand_in_the_background() {
-        let data = Dataset::families(1);
+        let (data, training) = (Dataset::families(1), Training::default());
         for target in 0..12 {
-            let sampler = Sampler::new(&data, Predicate(target), 1, &Negative::ALL);
+            let sampler = Sampler::new(&data, Predicate(target), &training);
             if sampler.positives.is_empty() {
                 continue;
             }
@@ -188,8 +203,8 @@ mod tests {
 
     #[test]
     fn a_step_draws_the_same_batch_whenever_it_is_asked_for() {
-        let data = Dataset::families(1);
-        let sampler = Sampler::new(&data, Predicate(0), 5, &Negative::ALL);
+        let (data, training) = (Dataset::families(1), Training::default());
+        let sampler = Sampler::new(&data, Predicate(0), &training);
         assert_eq!(sampler.training(7, 16), sampler.training(7, 16));
         assert_ne!(sampler.training(7, 16), sampler.training(8, 16));
     }
@@ -200,7 +215,8 @@ mod tests {
         std::fs::write(folder.path().join("facts.txt"), "a\tp\ta\na\tp\tb\n").expect("a small file");
         std::fs::write(folder.path().join("train.txt"), "b\tp\ta\nb\tp\tb\n").expect("a small file");
         let data = Dataset::open(folder.path(), 0).expect("a sound folder");
-        let sampler = Sampler::new(&data, Predicate(0), 0, &Negative::ALL);
+        let training = Training::default();
+        let sampler = Sampler::new(&data, Predicate(0), &training);
         assert_eq!(sampler.training(0, 8).0.len(), 4);
     }
 

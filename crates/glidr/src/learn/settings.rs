@@ -4,6 +4,48 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::Negative;
 use crate::error::{Error, Result};
+use crate::graph::Graph;
+
+/// Where positives come from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Positives {
+    /// *train*, with *facts* as the background: the paper's way.
+    #[default]
+    Train,
+    /// *facts* and *train*, which are both background; each batch's own facts are taken out of it
+    /// for its step.
+    All,
+}
+
+/// Which engine passes messages. Both give the same scores and derivatives but for the order of
+/// summation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Engine {
+    /// Chosen by the graph: dense where two steps from an entity cover much of it, else sparse.
+    #[default]
+    Auto,
+    /// Queries side by side, every entity worked out.
+    Dense,
+    /// Rules side by side, only what a query touches worked out.
+    Sparse,
+}
+
+/// Above this share of links within two steps of an entity, the dense engine is the faster one.
+const MOST_REACH: f64 = 0.1;
+
+impl Engine {
+    /// The engine for a graph: a choice by the graph alone, so that it is the same everywhere.
+    #[must_use]
+    pub fn chosen(self, graph: &Graph) -> Engine {
+        match self {
+            Engine::Auto if graph.reach() > MOST_REACH => Engine::Dense,
+            Engine::Auto => Engine::Sparse,
+            given => given,
+        }
+    }
+}
 
 /// How to train. The defaults are the paper's for Family, Kinships and UMLS
 /// (`tab:hyperparameters`).
@@ -35,9 +77,13 @@ pub struct Training {
     /// Added, in every fourth rule, to the first logit of `P_true` in the slot between X and Y: such
     /// rules start out looking for a way through other entities.
     pub indirect: f32,
+    /// Where positives come from.
+    pub positives: Positives,
     /// How negatives are drawn: each way equally often.
     #[serde(deserialize_with = "ways")]
     pub negatives: Vec<Negative>,
+    /// Which engine passes messages.
+    pub engine: Engine,
     /// Seed of every random choice; equal seeds give equal models on any number of threads.
     pub seed: u64,
     /// Names of the targets to learn; none means all predicates of the data.
@@ -57,7 +103,9 @@ impl Default for Training {
             decay: 0.1,
             spread: 1.0,
             indirect: 0.0,
+            positives: Positives::Train,
             negatives: Negative::ALL.to_vec(),
+            engine: Engine::Auto,
             seed: 0,
             targets: Vec::new(),
         }

@@ -7,9 +7,10 @@ use std::ops::Range;
 
 use rand_distr::{Distribution, StandardNormal};
 
-use super::{AdamW, Sampler, Training, pairwise_logistic};
-use crate::graph::{Entity, Graph, Predicate};
-use crate::infer::{Batch, Slots, Tables, Tape, Weights, lane_width};
+use super::passes::{Room, Task};
+use super::{AdamW, Engine, Pair, Sampler, Training, pairwise_logistic};
+use crate::graph::{Graph, Predicate, Veil};
+use crate::infer::{Slots, Weights};
 use crate::random::{Purpose, stream};
 use crate::rule::Schema;
 
@@ -42,7 +43,8 @@ pub(crate) struct Unit {
 pub(crate) struct Setting<'a> {
     pub training: &'a Training,
     pub schema: Schema,
-    /// *facts*.
+    pub engine: Engine,
+    /// The background of training: *facts*, or with all positives *facts* and *train*.
     pub training_graph: &'a Graph,
     /// *facts* and *train*.
     pub validation_graph: &'a Graph,
@@ -80,126 +82,58 @@ impl Unit {
         self.validation.len() == self.rules.len()
     }
 
-    /// One training step of all rules on one batch.
-    pub fn train(&mut self, setting: &Setting, room: &mut Room) {
+    /// One training step of all rules on one batch, whose own facts `veil` takes out of the
+    /// background where they stand in it.
+    pub fn train(&mut self, setting: &Setting, veil: &mut Option<Veil>, room: &mut Room) {
         let training = setting.training;
         let (pairs, positives) = setting.sampler.training(self.step, training.batch);
         self.step += 1;
+        let graph = background(setting.training_graph, veil, &pairs[..positives]);
+        let weights = self.weights(&setting.schema);
+        let task = Task { schema: setting.schema, rounds: training.rounds, graph, pairs: &pairs };
+        let share = 1.0 / training.rules as f32;
+        let losses = room.with(setting.engine, task, |passes| passes.losses(&weights, positives, share));
         let mut total = 0.0;
-        room.with(&pairs, setting.training_graph, |passes| {
-            for state in &mut self.states {
-                let weights = Slots::soft(&state.logits, &setting.schema);
-                let (loss, mut d_weights) =
-                    passes.loss_and_gradient(&weights, setting, positives, 1.0 / training.rules as f32);
-                Slots::soft_adjoint(&weights, &mut d_weights, &setting.schema);
-                state.memory.step(&mut state.logits, &d_weights, self.step, training.rate, training.decay);
-                total += loss;
-            }
-        });
+        for ((state, weights), (loss, mut d_weights)) in self.states.iter_mut().zip(&weights).zip(losses) {
+            Slots::soft_adjoint(weights, &mut d_weights, &setting.schema);
+            state.memory.step(&mut state.logits, &d_weights, self.step, training.rate, training.decay);
+            total += loss;
+        }
         self.loss = total / self.states.len() as f32;
     }
 
     /// The mean validation loss of every rule.
-    pub fn validate(&mut self, setting: &Setting, room: &mut Room) {
+    pub fn validate(&mut self, setting: &Setting, veil: &mut Option<Veil>, room: &mut Room) {
         let size = setting.training.batch;
         let held_out = setting.sampler.held_out();
-        // Without held-out facts the training positives stand in, and must not be in the background.
-        let graph = if held_out == 0 { setting.training_graph } else { setting.validation_graph };
         let batches = held_out.div_ceil(size / 2).clamp(LEAST_VALIDATION, MOST_VALIDATION);
+        let weights = self.weights(&setting.schema);
         let mut sums = vec![0.0f64; self.states.len()];
         for number in 0..batches {
             let (pairs, positives) = setting.sampler.validation(number, size);
-            room.with(&pairs, graph, |passes| {
-                for (state, sum) in self.states.iter().zip(&mut sums) {
-                    let weights = Slots::soft(&state.logits, &setting.schema);
-                    let tables = Tables::new(&weights, setting.schema, graph);
-                    let scores = passes.scores(&tables, graph, setting.training.rounds);
-                    *sum += f64::from(pairwise_logistic(&scores, positives).0);
-                }
-            });
+            // Without held-out facts the training positives stand in, and must not be in the background.
+            let graph = match held_out {
+                0 => background(setting.training_graph, veil, &pairs[..positives]),
+                _ => setting.validation_graph,
+            };
+            let task = Task { schema: setting.schema, rounds: setting.training.rounds, graph, pairs: &pairs };
+            let scores = room.with(setting.engine, task, |passes| passes.scores(&weights));
+            for (sum, scores) in sums.iter_mut().zip(scores) {
+                *sum += f64::from(pairwise_logistic(&scores, positives).0);
+            }
         }
         self.validation = sums.into_iter().map(|sum| (sum / batches as f64) as f32).collect();
     }
-}
 
-/// A thread's room for message passing, in each width of lanes.
-#[derive(Default)]
-pub(crate) struct Room {
-    narrow: Vec<Tape<8>>,
-    middle: Vec<Tape<16>>,
-    wide: Vec<Tape<64>>,
-}
-
-impl Room {
-    /// Lays out the batch in lanes, as wide as the batch needs and as one variable's domains
-    /// still fit a core's cache, and does `work` on it.
-    fn with(&mut self, pairs: &[(Entity, Entity)], graph: &Graph, work: impl FnOnce(&mut dyn Passes)) {
-        match pairs.len().min(lane_width(graph)) {
-            ..=8 => work(&mut Lanes::new(pairs, graph, &mut self.narrow)),
-            9..=16 => work(&mut Lanes::new(pairs, graph, &mut self.middle)),
-            _ => work(&mut Lanes::new(pairs, graph, &mut self.wide)),
-        }
+    fn weights(&self, schema: &Schema) -> Vec<Weights> {
+        self.states.iter().map(|state| Slots::soft(&state.logits, schema)).collect()
     }
 }
 
-/// Message passing over a batch of any size.
-trait Passes {
-    fn scores(&mut self, tables: &Tables, graph: &Graph, rounds: usize) -> Vec<f32>;
-    fn loss_and_gradient(
-        &mut self,
-        weights: &Weights,
-        setting: &Setting,
-        positives: usize,
-        share: f32,
-    ) -> (f32, Slots);
-}
-
-/// A batch divided into groups of W lanes, with a tape for each.
-struct Lanes<'a, const W: usize> {
-    groups: Vec<Batch<'a, W>>,
-    tapes: &'a mut [Tape<W>],
-}
-
-impl<'a, const W: usize> Lanes<'a, W> {
-    fn new(pairs: &[(Entity, Entity)], graph: &'a Graph, tapes: &'a mut Vec<Tape<W>>) -> Self {
-        let groups: Vec<_> = pairs.chunks(W).map(|pairs| Batch::new(graph, pairs)).collect();
-        if tapes.len() < groups.len() {
-            tapes.resize_with(groups.len(), Tape::default);
-        }
-        Lanes { groups, tapes }
-    }
-}
-
-impl<const W: usize> Passes for Lanes<'_, W> {
-    fn scores(&mut self, tables: &Tables, graph: &Graph, rounds: usize) -> Vec<f32> {
-        let groups = self.groups.iter().zip(self.tapes.iter_mut());
-        groups
-            .flat_map(|(batch, tape)| {
-                let scores = tape.infer(graph, tables, batch, rounds);
-                scores.into_iter().take(batch.count())
-            })
-            .collect()
-    }
-
-    fn loss_and_gradient(
-        &mut self,
-        weights: &Weights,
-        setting: &Setting,
-        positives: usize,
-        share: f32,
-    ) -> (f32, Slots) {
-        let graph = setting.training_graph;
-        let tables = Tables::new(weights, setting.schema, graph);
-        let scores = self.scores(&tables, graph, setting.training.rounds);
-        let (loss, d_scores) = pairwise_logistic(&scores, positives);
-        let mut d_tables = Tables::zero(setting.schema, graph);
-        for ((batch, tape), d) in self.groups.iter().zip(self.tapes.iter_mut()).zip(d_scores.chunks(W)) {
-            let mut lanes = [0.0; W];
-            lanes.iter_mut().zip(d).for_each(|(lane, d)| *lane = d * share);
-            tape.adjoint(graph, &tables, batch, &lanes, &mut d_tables);
-        }
-        let mut d_weights = Slots::zero(&setting.schema);
-        Tables::adjoint(d_tables, weights, graph, &mut d_weights, None);
-        (loss, d_weights)
+/// The graph that a batch is asked about on.
+fn background<'a>(graph: &'a Graph, veil: &'a mut Option<Veil>, positives: &[Pair]) -> &'a Graph {
+    match veil {
+        Some(veil) => veil.without(positives),
+        None => graph,
     }
 }

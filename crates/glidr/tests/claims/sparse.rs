@@ -40,8 +40,8 @@ impl Wide {
 
 /// Random graphs of 30 to 120 entities with few links and a hub, N in 2..=5, R in 1..=5.
 fn wide() -> impl Strategy<Value = Wide> {
-    (2usize..=5, 1usize..=5, 30u32..=120, 1u32..=4, 0usize..=2, prop::bool::weighted(0.2), 1usize..=8).prop_flat_map(
-        |(n, rounds, entities, predicates, properties, hard, rules)| {
+    (2usize..=5, 1usize..=5, 30u32..=120, 1u32..=4, 0usize..=2, prop::bool::weighted(0.2), 1usize..=8)
+        .prop_flat_map(|(n, rounds, entities, predicates, properties, hard, rules)| {
             let schema = Schema::new(n, predicates as usize, properties).expect("in range");
             let size = schema.slots() * schema.fillers() + n * schema.own_fillers();
             (
@@ -59,7 +59,8 @@ fn wide() -> impl Strategy<Value = Wide> {
                         .filter(|_| properties > 0)
                         .map(|&(e, q)| Trait { entity: Entity(e), property: Property(q) })
                         .collect();
-                    let graph = Graph::new(entities as usize, predicates as usize, properties, &facts, &traits);
+                    let graph =
+                        Graph::new(entities as usize, predicates as usize, properties, &facts, &traits);
                     let rule = |values: Vec<f32>| {
                         let mut slots = Slots::zero(&schema);
                         slots.iter_mut().zip(values).for_each(|(slot, value)| *slot = value);
@@ -74,8 +75,7 @@ fn wide() -> impl Strategy<Value = Wide> {
                         hard,
                     }
                 })
-        },
-    )
+        })
 }
 
 /// Scores by rule and pair, and the derivative of their sum by every logit, from the plain engine.
@@ -107,11 +107,12 @@ fn sparsely(wide: &Wide) -> (Vec<Vec<f32>>, Vec<Slots>) {
     let lanes = sparse.scores(&wide.graph, &wide.pairs);
     let scores = (0..wide.rules.len()).map(|rule| lanes.iter().map(|lanes| lanes[rule]).collect()).collect();
     let d_scores: Vec<_> = (0..wide.pairs.len()).map(|n| [1.0 - 0.3 * n as f32; Sparse::RULES]).collect();
-    let derivatives = sparse.adjoint(&wide.graph, &d_scores).into_iter().zip(&wide.rules).map(|(d_tables, logits)| {
-        let (weights, mut d_weights) = (wide.weights(logits), Slots::zero(&wide.schema));
-        Tables::adjoint(d_tables, &weights, &wide.graph, &mut d_weights, None);
-        d_weights
-    });
+    let derivatives =
+        sparse.adjoint(&wide.graph, &d_scores).into_iter().zip(&wide.rules).map(|(d_tables, logits)| {
+            let (weights, mut d_weights) = (wide.weights(logits), Slots::zero(&wide.schema));
+            Tables::adjoint(d_tables, &weights, &wide.graph, &mut d_weights, None);
+            d_weights
+        });
     (scores, derivatives.collect())
 }
 

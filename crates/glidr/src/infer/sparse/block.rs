@@ -132,6 +132,16 @@ pub(crate) fn is_zero(lanes: &Lanes) -> bool {
     any == 0.0
 }
 
+/// The lanes, as bits, that hold anything.
+#[inline(always)]
+pub(crate) fn filled(lanes: &Lanes) -> u8 {
+    let mut bits = 0;
+    for lane in 0..LANES {
+        bits |= u8::from(lanes[lane] != 0.0) << lane;
+    }
+    bits
+}
+
 /// `sum += a · b`, lane by lane.
 #[inline(always)]
 pub(crate) fn add_product(sum: &mut Lanes, a: &Lanes, b: &Lanes) {

@@ -7,16 +7,19 @@
 //! `docs/engine.md` tells how and why.
 
 mod block;
+mod defer;
 mod profile;
 mod query;
 mod stage;
 
 use block::{Block, LANES, Lanes};
+use defer::Slack;
 use profile::{DProfile, Profile};
 use query::{Query, Room, Setting};
 
 use super::Tables;
 use crate::graph::{Entity, Graph};
+use crate::rule::Schema;
 
 /// Up to eight rules on one graph, and room for a batch of queries.
 #[derive(Clone, Debug, Default)]
@@ -24,6 +27,7 @@ pub struct Sparse {
     rules: usize,
     block: Option<Block>,
     profile: Profile,
+    slack: Slack,
     d_profile: DProfile,
     room: Room,
     queries: Vec<Query>,
@@ -33,12 +37,30 @@ impl Sparse {
     /// Rules that are worked on side by side.
     pub const RULES: usize = LANES;
 
+    /// Bytes that a batch of `pairs` may ask for at most: checked before they are. The profile and
+    /// its derivatives take a number per entity, round and sender; a query's lists no more than
+    /// that, and mostly far less.
+    pub fn bytes(schema: &Schema, rounds: usize, pairs: usize, graph: &Graph) -> usize {
+        let inner = schema.variables - 2;
+        let lanes = size_of::<Lanes>() + size_of::<[u8; LANES]>();
+        let profile = rounds * (inner + inner * inner.saturating_sub(1) / 2) * 2 * lanes;
+        let nearby = (graph.reach() * graph.linked_pairs() as f64) as usize;
+        let lists = pairs * nearby.min(graph.entities()) * inner * (rounds * lanes + 12);
+        graph.entities().saturating_mul(profile).saturating_add(lists)
+    }
+
     /// Takes the tables of up to eight rules and works out their profile.
     pub fn prepare(&mut self, graph: &Graph, rules: &[Tables], rounds: usize) {
         let block = Block::new(rules, graph);
         self.rules = rules.len();
         self.room.fit(block.schema.variables - 2, graph.entities());
-        pulp::Arch::new().dispatch(Prepare { profile: &mut self.profile, block: &block, graph, rounds });
+        pulp::Arch::new().dispatch(Prepare {
+            profile: &mut self.profile,
+            slack: &mut self.slack,
+            block: &block,
+            graph,
+            rounds,
+        });
         self.block = Some(block);
     }
 
@@ -48,7 +70,7 @@ impl Sparse {
         if self.queries.len() < pairs.len() {
             self.queries.resize(pairs.len(), Query::default());
         }
-        let setting = Setting { graph, block, profile: &self.profile };
+        let setting = Setting { graph, block, profile: &self.profile, slack: &self.slack };
         let (room, queries) = (&mut self.room, &mut self.queries);
         pulp::Arch::new().dispatch(There { setting, room, queries, pairs })
     }
@@ -57,11 +79,19 @@ impl Sparse {
     /// derivative of Σ `d_score`·score by its tables.
     pub fn adjoint(&mut self, graph: &Graph, d_scores: &[[f32; LANES]]) -> Vec<Tables> {
         let block = self.block.as_ref().expect("scores come before their adjoint");
-        let setting = Setting { graph, block, profile: &self.profile };
+        let setting = Setting { graph, block, profile: &self.profile, slack: &self.slack };
         let mut d_block = Block::zero(block.schema, graph);
         self.d_profile.clear(&self.profile, graph.entities());
-        let (room, d_profile, queries) = (&mut self.room, &mut self.d_profile, &self.queries[..d_scores.len()]);
-        pulp::Arch::new().dispatch(Back { setting, room, queries, d_scores, d_profile, d_block: &mut d_block });
+        let (room, d_profile, queries) =
+            (&mut self.room, &mut self.d_profile, &self.queries[..d_scores.len()]);
+        pulp::Arch::new().dispatch(Back {
+            setting,
+            room,
+            queries,
+            d_scores,
+            d_profile,
+            d_block: &mut d_block,
+        });
         (0..self.rules).map(|lane| d_block.rule(lane, graph)).collect()
     }
 }
@@ -69,6 +99,7 @@ impl Sparse {
 /// The profile, compiled once for every set of vector instructions.
 struct Prepare<'a> {
     profile: &'a mut Profile,
+    slack: &'a mut Slack,
     block: &'a Block,
     graph: &'a Graph,
     rounds: usize,
@@ -80,6 +111,7 @@ impl pulp::WithSimd for Prepare<'_> {
     #[inline(always)]
     fn with_simd<S: pulp::Simd>(self, _: S) {
         self.profile.fill(self.block, self.graph, self.rounds);
+        self.slack.fill(self.graph, self.block, self.profile);
     }
 }
 

@@ -18,21 +18,14 @@ pub(crate) struct Stage {
     pub winner: Vec<Winner>,
     /// L of each sender between the ends, in the order of the pass: w_true + Σ M p.
     pub told: Vec<Vec<Lanes>>,
-    /// Whether a greater message could lift the entity's entry in some lane.
-    open: Vec<u64>,
+    /// Per entity the lanes, as bits, in which a greater message would lift its entry though it is
+    /// far from both ends.
+    pub open: Vec<u8>,
     /// The largest entry per lane, and the first entity that has it.
     pub most: Lanes,
     pub most_at: [u32; LANES],
     /// How high an open entity's entry can be lifted at most, while it is far from both ends.
     pub ceiling: Lanes,
-}
-
-impl Stage {
-    /// Whether a query could lift this entity's entry though it is far from both ends.
-    #[inline(always)]
-    pub fn is_open(&self, entity: usize) -> bool {
-        self.open[entity / 64] >> (entity % 64) & 1 == 1
-    }
 }
 
 /// All rounds of message passing with both ends empty.
@@ -142,7 +135,7 @@ impl Profile {
         stage.domain.resize(entities, [0.0; LANES]);
         stage.winner.resize(entities, [0; LANES]);
         stage.open.clear();
-        stage.open.resize(entities.div_ceil(64), 0);
+        stage.open.resize(entities, 0);
         (stage.most, stage.most_at, stage.ceiling) = ([-1.0; LANES], [0; LANES], [0.0; LANES]);
         for entity in 0..entities {
             let mut value = self.entry(block, graph, round - 1, receiver - 1, entity);
@@ -152,10 +145,10 @@ impl Profile {
             for (number, told) in stage.told.iter().enumerate() {
                 narrow(&mut value, &told[entity], pass.variable(number + 1, last), &mut winner);
             }
-            let mut open = false;
+            let mut open = 0u8;
             for lane in 0..LANES {
                 let lifts = value[lane] < ceiling[lane];
-                open |= lifts;
+                open |= u8::from(lifts) << lane;
                 let height = if lifts { ceiling[lane] } else { 0.0 };
                 stage.ceiling[lane] = stage.ceiling[lane].max(height);
                 let more = value[lane] > stage.most[lane];
@@ -164,7 +157,7 @@ impl Profile {
                 stage.winner[entity][lane] = winner[lane] as u8;
             }
             stage.domain[entity] = value;
-            stage.open[entity / 64] |= u64::from(open) << (entity % 64);
+            stage.open[entity] = open;
         }
     }
 

@@ -6,6 +6,7 @@
 //! the profile.
 
 use super::block::{Block, LANES, Lanes, Winner, add, add_product, is_zero, narrow, share};
+use super::defer::Slack;
 use super::profile::{DProfile, Profile};
 use crate::graph::{Graph, Link};
 use crate::infer::Pass;
@@ -21,6 +22,7 @@ pub(crate) struct Setting<'a> {
     pub graph: &'a Graph,
     pub block: &'a Block,
     pub profile: &'a Profile,
+    pub slack: &'a Slack,
 }
 
 impl Setting<'_> {
@@ -36,6 +38,14 @@ impl Setting<'_> {
 pub(crate) struct Kept {
     pub domain: Vec<Lanes>,
     pub winner: Vec<Winner>,
+}
+
+impl Kept {
+    #[inline(always)]
+    pub fn push(&mut self, value: Lanes, winner: [u32; LANES]) {
+        self.domain.push(value);
+        self.winner.push(winner.map(|winner| winner as u8));
+    }
 }
 
 /// The entities that a query touched at one variable, in the order it met them.
@@ -57,9 +67,9 @@ pub(crate) struct Query {
     pub touched: Vec<Touched>,
     /// The ends' entries, at the start and after every round, and who narrowed them.
     pub entries: Vec<[Lanes; 2]>,
-    winners: Vec<Winner>,
+    pub winners: Vec<Winner>,
     /// The variable and place whose entry the score is.
-    place: [(u8, u32); LANES],
+    pub place: [(u8, u32); LANES],
 }
 
 /// A thread's room for work on one query at a time.
@@ -71,8 +81,13 @@ pub(crate) struct Room {
     pub risen: Vec<Vec<Lanes>>,
     /// Per sender between the ends: what its rise adds to the receiver's message.
     pub told: Vec<Vec<Lanes>>,
-    /// In the last stage: whose entry is worked out in full.
+    /// In the last stage: whose entry is worked out.
     pub exact: Vec<bool>,
+    /// Whether a stage is put off, so that entries of the last one are lower ends of brackets.
+    pub bracket: bool,
+    /// The upper ends of those brackets, place by place, and that of the last end.
+    pub upper: Vec<Lanes>,
+    pub upper_end: Lanes,
     pub d_domain: Vec<Vec<Lanes>>,
     pub active: Vec<Vec<u32>>,
     pub is_active: Vec<Vec<bool>>,
@@ -139,10 +154,11 @@ impl Query {
     #[inline(always)]
     pub fn infer(&mut self, room: &mut Room, setting: Setting, head: usize, tail: usize) -> Lanes {
         self.begin(setting, head, tail);
+        room.bracket = false;
         let (last, rounds) = (setting.last(), setting.profile.rounds);
         for round in 1..=rounds {
             for step in 1..last {
-                if Self::is_lazy(setting, round, step) {
+                if Self::is_lazy(setting, round, step) || self.is_deferred(room, setting, round, step) {
                     self.narrow_last(room, setting, round, step);
                 } else {
                     self.narrow_inner(room, setting, round, step);
@@ -150,7 +166,22 @@ impl Query {
             }
             self.narrow_end(room, setting, round);
         }
-        self.score(room, setting)
+        if room.bracket {
+            let (known, open) = self.decide(room, setting);
+            if open == 0 {
+                return known;
+            }
+            let known_place = self.place;
+            self.complete(room, setting, open);
+            let mut score = self.score(room, setting, open);
+            for lane in 0..LANES {
+                if open >> lane & 1 == 0 {
+                    (score[lane], self.place[lane]) = (known[lane], known_place[lane]);
+                }
+            }
+            return score;
+        }
+        self.score(room, setting, u8::MAX)
     }
 
     /// Whether this stage is worked out only where it is asked for: the last variable of the last
@@ -162,7 +193,7 @@ impl Query {
 
     #[inline(always)]
     fn begin(&mut self, setting: Setting, head: usize, tail: usize) {
-        let Setting { graph, block, profile } = setting;
+        let Setting { graph, block, profile, .. } = setting;
         let last = setting.last();
         self.ends = [head, tail];
         self.between = graph.class(head, tail);
@@ -242,12 +273,15 @@ impl Query {
 
     /// Updates the end that comes last in this round                     `eq:state_update`
     #[inline(always)]
-    fn narrow_end(&mut self, room: &Room, setting: Setting, round: usize) {
+    pub fn narrow_end(&mut self, room: &mut Room, setting: Setting, round: usize) {
         let (block, last, pass) = (setting.block, setting.last(), Pass::of(round));
         let receiver = pass.variable(last, last);
         let side = usize::from(receiver > 0);
         let mut entries = self.entries[round - 1];
         let mut winner = [0u32; LANES];
+        let mut upper = entries[side];
+        let bracketed =
+            (room.bracket && round == setting.profile.rounds).then(|| pass.variable(last - 1, last));
         for sender in (0..last).map(|step| pass.variable(step, last)) {
             let mut message = *block.sure(sender, receiver);
             let table = block.toward(sender, receiver);
@@ -266,7 +300,16 @@ impl Query {
                 }
             }
             narrow(&mut entries[side], &message, sender, &mut winner);
+            if Some(sender) == bracketed {
+                message = *block.sure(sender, receiver);
+                for link in setting.graph.row(self.ends[side]) {
+                    let place = room.places[sender - 1][link.entity as usize] as usize - 1;
+                    add_product(&mut message, &table[link.class as usize], &room.upper[place]);
+                }
+            }
+            narrow(&mut upper, &message, sender, &mut [0; LANES]);
         }
+        room.upper_end = upper;
         self.entries.push(entries);
         self.winners.push(winner.map(|winner| winner as u8));
     }
@@ -297,11 +340,7 @@ impl Query {
                 if let Some(class) = self.between {
                     let other = &self.entries[round - 1][1 - side];
                     add_product(&mut d_block.toward_mut(0, last)[class as usize], &d_message, other);
-                    add_product(
-                        &mut d_ends[1 - side],
-                        &d_message,
-                        &block.toward(0, last)[class as usize],
-                    );
+                    add_product(&mut d_ends[1 - side], &d_message, &block.toward(0, last)[class as usize]);
                 }
                 continue;
             }
@@ -324,11 +363,13 @@ impl Query {
         }
     }
 
+    /// The score in the lanes `asked`, as bits.
+    ///
     /// ```text
     /// ŷ = min_i max_k φ_i,k                                    eq:rule_entailment
     /// ```
     #[inline(always)]
-    fn score(&mut self, room: &mut Room, setting: Setting) -> Lanes {
+    fn score(&mut self, room: &mut Room, setting: Setting, asked: u8) -> Lanes {
         let (last, rounds) = (setting.last(), setting.profile.rounds);
         let lazy = Self::is_lazy(setting, rounds, last.max(1) - 1)
             .then(|| Pass::of(rounds).variable(last - 1, last));
@@ -338,7 +379,13 @@ impl Query {
             let (most, at) = match variable {
                 0 => (self.entries[rounds][0], [0; LANES]),
                 v if v == last => (self.entries[rounds][1], [0; LANES]),
-                v if Some(v) == lazy => self.most_of_last(room, setting, &score),
+                v if Some(v) == lazy => {
+                    let mut least = score;
+                    for lane in 0..LANES {
+                        least[lane] = if asked >> lane & 1 == 1 { least[lane] } else { 0.0 };
+                    }
+                    self.most_of_last(room, setting, &least)
+                }
                 v => self.most(setting, v - 1),
             };
             for lane in 0..LANES {

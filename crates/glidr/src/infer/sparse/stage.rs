@@ -9,7 +9,7 @@
 //! The sum runs over touched senders only. It is either *scattered* from them or *gathered* at the
 //! receivers, whichever walks over fewer links.
 
-use super::block::{Block, LANES, Lanes, Winner, add, add_product, is_zero, narrow, share};
+use super::block::{Block, LANES, Lanes, Winner, add, add_product, filled, is_zero, narrow, share};
 use super::profile::DProfile;
 use super::query::{Kept, Query, Room, Setting, Touched, raise};
 use crate::graph::Graph;
@@ -17,27 +17,27 @@ use crate::infer::Pass;
 
 /// A stage: which variable takes messages, in which round.
 #[derive(Clone, Copy)]
-struct Turn {
-    round: usize,
+pub(crate) struct Turn {
+    pub round: usize,
     step: usize,
     pass: Pass,
-    last: usize,
+    pub last: usize,
 }
 
 impl Turn {
     #[inline(always)]
-    fn new(setting: Setting, round: usize, step: usize) -> Self {
+    pub fn new(setting: Setting, round: usize, step: usize) -> Self {
         Turn { round, step, pass: Pass::of(round), last: setting.last() }
     }
 
     #[inline(always)]
-    fn receiver(self) -> usize {
+    pub fn receiver(self) -> usize {
         self.pass.variable(self.step, self.last)
     }
 
     /// The end that sends in this round, as a variable and as a side.
     #[inline(always)]
-    fn end(self) -> (usize, usize) {
+    pub fn end(self) -> (usize, usize) {
         let end = self.pass.variable(0, self.last);
         (end, usize::from(end > 0))
     }
@@ -66,23 +66,16 @@ impl Query {
         self.rise(room, setting, turn);
         self.scatter(room, setting, turn, &mut touched, &mut places);
         let mut kept = std::mem::take(&mut touched.rounds[round - 1]);
-        let stage = setting.profile.stage(round, k);
         for place in 0..touched.entities.len() {
-            let entity = touched.entities[place] as usize;
-            let (mut value, mut winner) = self.without_inner(&touched, setting, turn, place);
-            for number in 0..turn.senders() {
-                let mut message = stage.told[number][entity];
-                add(&mut message, &room.told[number][place]);
-                narrow(&mut value, &message, turn.sender(number), &mut winner);
-            }
-            kept.domain.push(value);
-            kept.winner.push(winner.map(|winner| winner as u8));
+            let (value, winner) = self.with_told(room, &touched, setting, turn, place);
+            kept.push(value, winner);
         }
         touched.rounds[round - 1] = kept;
         self.put_back(room, k, touched, places);
     }
 
-    /// The stage that no other waits for but the last end: worked out at the end's neighbours.
+    /// A stage worked out only where it is asked for: one that no other waits for but the last
+    /// end, at the end's neighbours; one that is put off, at the neighbours of both ends.
     #[inline(always)]
     pub fn narrow_last(&mut self, room: &mut Room, setting: Setting, round: usize, step: usize) {
         let turn = Turn::new(setting, round, step);
@@ -95,15 +88,24 @@ impl Query {
         let mut kept = std::mem::take(&mut touched.rounds[round - 1]);
         for place in 0..touched.entities.len() {
             let (value, winner) = self.without_inner(&touched, setting, turn, place);
-            kept.domain.push(value);
-            kept.winner.push(winner.map(|winner| winner as u8));
+            kept.push(value, winner);
         }
         room.exact.clear();
         room.exact.resize(touched.entities.len(), false);
-        let (_, side) = turn.end();
-        for link in setting.graph.row(self.ends[1 - side]) {
-            let place = places[link.entity as usize] as usize - 1;
-            gather(room, setting, turn, &touched, &mut kept, place);
+        room.upper.clear();
+        if room.bracket {
+            room.upper.extend_from_slice(&kept.domain);
+        }
+        if round < setting.profile.rounds {
+            for place in 0..touched.entities.len() {
+                gather(room, setting, turn, &touched, &mut kept, place);
+            }
+        } else {
+            let (_, side) = turn.end();
+            for link in setting.graph.row(self.ends[1 - side]) {
+                let place = places[link.entity as usize] as usize - 1;
+                gather(room, setting, turn, &touched, &mut kept, place);
+            }
         }
         touched.rounds[round - 1] = kept;
         self.put_back(room, k, touched, places);
@@ -171,19 +173,13 @@ impl Query {
                 if place < kept.domain.len() && room.exact[place] {
                     continue;
                 }
-                let (mut value, mut winner) = self.without_inner(&touched, setting, turn, place);
-                let entity = touched.entities[place] as usize;
-                for number in 0..turn.senders() {
-                    let mut message = stage.told[number][entity];
-                    add(&mut message, &room.told[number][place]);
-                    narrow(&mut value, &message, turn.sender(number), &mut winner);
-                }
+                let (value, winner) = self.with_told(room, &touched, setting, turn, place);
                 if place == kept.domain.len() {
-                    kept.domain.push(value);
-                    kept.winner.push([0; LANES]);
+                    kept.push(value, winner);
+                } else {
+                    kept.domain[place] = value;
+                    kept.winner[place] = winner.map(|winner| winner as u8);
                 }
-                kept.domain[place] = value;
-                kept.winner[place] = winner.map(|winner| winner as u8);
             }
         }
         touched.rounds[turn.round - 1] = kept;
@@ -261,7 +257,7 @@ impl Query {
         d_profile: &mut DProfile,
         d_block: &mut Block,
     ) {
-        let Setting { graph, block, profile } = setting;
+        let Setting { graph, block, profile, .. } = setting;
         let (sender, receiver) = (turn.sender(number), turn.receiver());
         let (s, k) = (sender - 1, receiver - 1);
         let mut d_told = std::mem::take(&mut room.d_told[number]);
@@ -330,14 +326,14 @@ impl Query {
 
     /// A touched entry before the messages of other variables between the ends.
     #[inline(always)]
-    fn without_inner(
+    pub fn without_inner(
         &self,
         touched: &Touched,
         setting: Setting,
         turn: Turn,
         place: usize,
     ) -> (Lanes, [u32; LANES]) {
-        let Setting { graph, block, profile } = setting;
+        let Setting { graph, block, profile, .. } = setting;
         let (receiver, (end, side)) = (turn.receiver(), turn.end());
         let entity = touched.entities[place] as usize;
         let older = turn.round.checked_sub(2).and_then(|round| touched.rounds[round].domain.get(place));
@@ -354,9 +350,30 @@ impl Query {
         (value, winner)
     }
 
+    /// A touched entry after all messages, where every sender's rise has been scattered.
+    #[inline(always)]
+    pub fn with_told(
+        &self,
+        room: &Room,
+        touched: &Touched,
+        setting: Setting,
+        turn: Turn,
+        place: usize,
+    ) -> (Lanes, [u32; LANES]) {
+        let stage = setting.profile.stage(turn.round, turn.receiver() - 1);
+        let entity = touched.entities[place] as usize;
+        let (mut value, mut winner) = self.without_inner(touched, setting, turn, place);
+        for number in 0..turn.senders() {
+            let mut message = stage.told[number][entity];
+            add(&mut message, &room.told[number][place]);
+            narrow(&mut value, &message, turn.sender(number), &mut winner);
+        }
+        (value, winner)
+    }
+
     /// How far each sender's touched entries are above the profile.
     #[inline(always)]
-    fn rise(&self, room: &mut Room, setting: Setting, turn: Turn) {
+    pub fn rise(&self, room: &mut Room, setting: Setting, turn: Turn) {
         for number in 0..turn.senders() {
             let s = turn.sender(number) - 1;
             let from = &self.touched[s];
@@ -371,7 +388,7 @@ impl Query {
 
     /// Adds every sender's rise to the messages of touched and of open entities.
     #[inline(always)]
-    fn scatter(
+    pub fn scatter(
         &self,
         room: &mut Room,
         setting: Setting,
@@ -379,7 +396,7 @@ impl Query {
         touched: &mut Touched,
         places: &mut [u32],
     ) {
-        let Setting { graph, block, profile } = setting;
+        let Setting { graph, block, profile, .. } = setting;
         let receiver = turn.receiver();
         let stage = profile.stage(turn.round, receiver - 1);
         for number in 0..turn.senders() {
@@ -389,13 +406,14 @@ impl Query {
             told.clear();
             told.resize(touched.entities.len(), [0.0; LANES]);
             for (&entity, rise) in self.touched[sender - 1].entities.iter().zip(&room.risen[number]) {
-                if is_zero(rise) {
+                let lanes = filled(rise);
+                if lanes == 0 {
                     continue;
                 }
                 for link in graph.row(entity as usize) {
                     let mut place = places[link.entity as usize] as usize;
                     if place == 0 {
-                        if !stage.is_open(link.entity as usize) {
+                        if stage.open[link.entity as usize] & lanes == 0 {
                             continue;
                         }
                         place = touched.touch(link.entity, places) + 1;
@@ -411,12 +429,12 @@ impl Query {
     }
 
     #[inline(always)]
-    fn take(&mut self, room: &mut Room, k: usize) -> (Touched, Vec<u32>) {
+    pub fn take(&mut self, room: &mut Room, k: usize) -> (Touched, Vec<u32>) {
         (std::mem::take(&mut self.touched[k]), std::mem::take(&mut room.places[k]))
     }
 
     #[inline(always)]
-    fn put_back(&mut self, room: &mut Room, k: usize, touched: Touched, places: Vec<u32>) {
+    pub fn put_back(&mut self, room: &mut Room, k: usize, touched: Touched, places: Vec<u32>) {
         self.touched[k] = touched;
         room.places[k] = places;
     }
@@ -424,12 +442,19 @@ impl Query {
 
 /// Works out one entry in full, from the entity's own row.
 #[inline(always)]
-fn gather(room: &mut Room, setting: Setting, turn: Turn, touched: &Touched, kept: &mut Kept, place: usize) {
+pub(crate) fn gather(
+    room: &mut Room,
+    setting: Setting,
+    turn: Turn,
+    touched: &Touched,
+    kept: &mut Kept,
+    place: usize,
+) {
     if room.exact[place] {
         return;
     }
     room.exact[place] = true;
-    let Setting { graph, block, profile } = setting;
+    let Setting { graph, block, profile, .. } = setting;
     let (receiver, entity) = (turn.receiver(), touched.entities[place] as usize);
     let stage = profile.stage(turn.round, receiver - 1);
     let mut value = kept.domain[place];
@@ -454,6 +479,10 @@ fn gather(room: &mut Room, setting: Setting, turn: Turn, touched: &Touched, kept
         }
         add(&mut message, &sum);
         narrow(&mut value, &message, sender, &mut winner);
+        if room.bracket && turn.round == profile.rounds {
+            add(&mut message, setting.slack_at(entity));
+            narrow(&mut room.upper[place], &message, sender, &mut [0; LANES]);
+        }
     }
     kept.domain[place] = value;
     let winner: Winner = winner.map(|winner| winner as u8);
@@ -462,7 +491,7 @@ fn gather(room: &mut Room, setting: Setting, turn: Turn, touched: &Touched, kept
 
 /// How many links a scatter of all senders' rise walks over.
 #[inline(always)]
-fn scatter_cost(room: &Room, setting: Setting, turn: Turn, query: &Query) -> usize {
+pub(crate) fn scatter_cost(room: &Room, setting: Setting, turn: Turn, query: &Query) -> usize {
     let graph: &Graph = setting.graph;
     let mut cost = 0;
     for number in 0..turn.senders() {

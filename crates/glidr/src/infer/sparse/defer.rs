@@ -1,0 +1,204 @@
+//! The costliest stage put off: with four variables and three rounds or more, the far entries of
+//! the last stage but one are first only bracketed, and mostly the score is known all the same.
+//!
+//! Let d be the variable that comes last in the round before the last, and w the one that comes
+//! last in the last round. Far from both ends, an entry of d lies between the profile and its
+//! *ceiling*, so a message from d to w lies between ψ and ψ + G, where
+//!
+//! ```text
+//! G(e) = Σ_f M(e, f) (ceiling(f) − p(f))                           once per profile
+//! ```
+//!
+//! The score is a minimum. Where an entry that is known in full is no greater than the lower end
+//! of every bracket, it is the score. Otherwise the far entries are worked out after all.
+
+use super::block::{Block, LANES, Lanes, add_product};
+use super::profile::Profile;
+use super::query::{Kept, Query, Room, Setting, raise};
+use super::stage::{Turn, gather, scatter_cost};
+use crate::graph::Graph;
+
+/// What of the profile brackets the far entries.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Slack {
+    /// G, per entity.
+    told: Vec<Lanes>,
+    /// The highest ceiling of an entry that can still be lifted to it.
+    ceiling: Lanes,
+}
+
+impl Slack {
+    /// Works out G, where a stage is put off: only where a single later stage reads it.
+    #[inline(always)]
+    pub fn fill(&mut self, graph: &Graph, block: &Block, profile: &Profile) {
+        self.told.clear();
+        let rounds = profile.rounds;
+        if block.schema.variables != 4 || rounds < 3 {
+            return;
+        }
+        let setting = Setting { graph, block, profile, slack: &Slack::default() };
+        let slack = self;
+        let (late, last) = (Turn::new(setting, rounds - 1, 2), Turn::new(setting, rounds, 2));
+        let (d, w) = (late.receiver(), last.receiver());
+        let mut room = vec![[0.0; LANES]; graph.entities()];
+        slack.ceiling = [0.0; LANES];
+        for (entity, room) in room.iter_mut().enumerate() {
+            let mut ceiling = profile.entry(block, graph, rounds - 2, d - 1, entity);
+            let base = &profile.stage(rounds, d - 1).domain[entity];
+            for lane in 0..LANES {
+                let least = block.sure(late.end().0, d)[lane].min(block.sure(last.end().0, d)[lane]);
+                ceiling[lane] = ceiling[lane].min(least);
+                room[lane] = ceiling[lane] - base[lane];
+                let height = if room[lane] > 0.0 { ceiling[lane] } else { 0.0 };
+                slack.ceiling[lane] = slack.ceiling[lane].max(height);
+            }
+        }
+        let table = block.toward(d, w);
+        slack.told.resize(graph.entities(), [0.0; LANES]);
+        for (entity, told) in slack.told.iter_mut().enumerate() {
+            let mut sum = [0.0; LANES];
+            for link in graph.row(entity) {
+                add_product(&mut sum, &table[link.class as usize], &room[link.entity as usize]);
+            }
+            *told = sum;
+        }
+    }
+}
+
+impl Setting<'_> {
+    /// G of an entity.
+    #[inline(always)]
+    pub fn slack_at(&self, entity: usize) -> &Lanes {
+        &self.slack.told[entity]
+    }
+}
+
+impl Query {
+    /// Whether this stage is put off: where it is cheaper to work it out at the neighbours of both
+    /// ends than everywhere.
+    #[inline(always)]
+    pub fn is_deferred(&self, room: &mut Room, setting: Setting, round: usize, step: usize) -> bool {
+        if setting.slack.told.is_empty() || round + 1 != setting.profile.rounds || step != 2 {
+            return false;
+        }
+        let turn = Turn::new(setting, round, step);
+        self.rise(room, setting, turn);
+        let known = &self.touched[turn.receiver() - 1].entities;
+        let near = self.ends.iter().flat_map(|&end| setting.graph.row(end)).map(|link| link.entity);
+        let links = |entity: u32| setting.graph.row(entity as usize).len();
+        let gathered: usize = known.iter().copied().chain(near).map(links).sum();
+        room.bracket = gathered < scatter_cost(room, setting, turn, self);
+        room.bracket
+    }
+
+    /// The score, as far as the brackets tell it, and the lanes, as bits, where they do not.
+    #[inline(always)]
+    pub fn decide(&mut self, room: &mut Room, setting: Setting) -> (Lanes, u8) {
+        let rounds = setting.profile.rounds;
+        let (d, last) = (Turn::new(setting, rounds - 1, 2).receiver(), Turn::new(setting, rounds, 2));
+        let (near, near_side) = last.end();
+        let far = last.last - near;
+        let low = self.entries[rounds][1 - near_side];
+        let (most, at) = self.most(setting, d - 1);
+        let mut score = self.entries[rounds][near_side];
+        let mut place = [(near as u8, 0u32); LANES];
+        for lane in 0..LANES {
+            if low[lane] == room.upper_end[lane] && low[lane] < score[lane] {
+                (score[lane], place[lane]) = (low[lane], (far as u8, 0));
+            }
+            if setting.slack.ceiling[lane] <= most[lane] && most[lane] < score[lane] {
+                (score[lane], place[lane]) = (most[lane], (d as u8, at[lane]));
+            }
+        }
+        let mut open = 0;
+        let mut least = score;
+        for lane in 0..LANES {
+            if low[lane].min(most[lane]) < score[lane] {
+                open |= 1 << lane;
+                least[lane] = 0.0; // nothing is asked of this lane any more
+            }
+        }
+        let (most, at, high) = self.bracket_most_of_last(room, setting, last, &least);
+        for lane in 0..LANES {
+            if most[lane] < least[lane] {
+                (score[lane], place[lane]) = (most[lane], (last.receiver() as u8, at[lane]));
+                open |= u8::from(most[lane] < high[lane]) << lane;
+            }
+        }
+        self.place = place;
+        (score, open)
+    }
+
+    /// A bracket of w's largest entry, and where its lower end is; narrowed entry by entry until it
+    /// is above `least` or only the far entries of d keep it open.
+    #[inline(always)]
+    fn bracket_most_of_last(
+        &mut self,
+        room: &mut Room,
+        setting: Setting,
+        turn: Turn,
+        least: &Lanes,
+    ) -> (Lanes, [u32; LANES], Lanes) {
+        let k = turn.receiver() - 1;
+        let (mut touched, places) = self.take(room, k);
+        let mut kept = std::mem::take(&mut touched.rounds[turn.round - 1]);
+        let stage = setting.profile.stage(turn.round, k);
+        let (mut most, mut at) = (stage.most, stage.most_at.map(Query::in_profile));
+        for lane in 0..LANES {
+            if let Some(place) = (places[stage.most_at[lane] as usize] as usize).checked_sub(1) {
+                gather(room, setting, turn, &touched, &mut kept, place);
+                if kept.domain[place][lane] >= most[lane] {
+                    (most[lane], at[lane]) = (kept.domain[place][lane], place as u32);
+                }
+            }
+        }
+        for place in 0..kept.domain.len() {
+            let mut asked = false;
+            for lane in 0..LANES {
+                asked |= kept.domain[place][lane] > most[lane] && most[lane] < least[lane];
+            }
+            if asked {
+                gather(room, setting, turn, &touched, &mut kept, place);
+                raise(&mut most, &mut at, &kept.domain[place], place as u32);
+            }
+        }
+        let mut high = most;
+        raise(&mut high, &mut [0; LANES], &stage.ceiling, 0);
+        for upper in &room.upper {
+            raise(&mut high, &mut [0; LANES], upper, 0);
+        }
+        touched.rounds[turn.round - 1] = kept;
+        self.put_back(room, k, touched, places);
+        (most, at, high)
+    }
+
+    /// Works out the far entries of d in the lanes `open`, and all that follows from them.
+    #[inline(always)]
+    pub fn complete(&mut self, room: &mut Room, setting: Setting, open: u8) {
+        let rounds = setting.profile.rounds;
+        let (late, after) = (Turn::new(setting, rounds - 1, 2), Turn::new(setting, rounds, 1));
+        let k = late.receiver() - 1;
+        let (mut touched, mut places) = self.take(room, k);
+        self.rise(room, setting, late);
+        for rise in &mut room.risen[0] {
+            for lane in 0..LANES {
+                rise[lane] = if open >> lane & 1 == 1 { rise[lane] } else { 0.0 };
+            }
+        }
+        self.scatter(room, setting, late, &mut touched, &mut places);
+        for place in touched.rounds[rounds - 2].domain.len()..touched.entities.len() {
+            let (value, winner) = self.with_told(room, &touched, setting, late, place);
+            touched.rounds[rounds - 2].push(value, winner);
+            let (value, winner) = self.without_inner(&touched, setting, after, place);
+            touched.rounds[rounds - 1].push(value, winner);
+        }
+        self.put_back(room, k, touched, places);
+        let w = Turn::new(setting, rounds, 2).receiver();
+        self.touched[w - 1].rounds[rounds - 1] = Kept::default();
+        room.bracket = false;
+        self.narrow_last(room, setting, rounds, 2);
+        self.entries.pop();
+        self.winners.pop();
+        self.narrow_end(room, setting, rounds);
+    }
+}
