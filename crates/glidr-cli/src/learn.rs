@@ -71,6 +71,12 @@ impl Learn {
         if !without.is_empty() {
             output.say(&format!("no positives in train, so no rules, for: {without}"));
         }
+        let (engine, graph) = run.engine();
+        let engine = engine.name();
+        output.say(&format!(
+            "engine: {engine}; two steps from an entity reach {:.1} % of the links on average",
+            100.0 * graph.reach()
+        ));
         let started = Instant::now();
         let signals = Signals::listen()?;
         signals.training.store(true, Ordering::Relaxed);
@@ -84,7 +90,7 @@ impl Learn {
         };
         drop(keeper);
         signals.training.store(false, Ordering::Relaxed);
-        self.report(&model, &data, started.elapsed(), output)
+        self.report(&model, &data, engine, started.elapsed(), output)
     }
 
     /// The settings: from flags and file, or from the checkpoint when nothing else is said.
@@ -164,6 +170,7 @@ impl Learn {
         &self,
         model: &Model,
         data: &Dataset,
+        engine: &str,
         time: Duration,
         output: &Output,
     ) -> anyhow::Result<ExitCode> {
@@ -186,6 +193,7 @@ impl Learn {
                 "model": self.output.as_ref().map(|path| path.display().to_string()),
                 "data": { "source": data.source, "hash": model.data.hash },
                 "training": model.training,
+                "engine": engine,
                 "seconds": time.as_secs_f64(),
                 "targets": model.ensembles.iter().map(|ensemble| json!({
                     "target": model.predicates.name(ensemble.target.0),

@@ -36,6 +36,11 @@ pub enum Engine {
 const MOST_REACH: f64 = 0.1;
 
 impl Engine {
+    /// The word for it in settings.
+    pub fn name(self) -> &'static str {
+        ["auto", "dense", "sparse"][self as usize]
+    }
+
     /// The engine for a graph: a choice by the graph alone, so that it is the same everywhere.
     #[must_use]
     pub fn chosen(self, graph: &Graph) -> Engine {

@@ -1,6 +1,6 @@
 //! The hand-written adjoint against finite differences of the slow twin.
 
-use glidr::infer::{Batch, Slots, Tables, Tape};
+use glidr::infer::{Batch, Slots, Sparse, Tables, Tape};
 use proptest::prelude::*;
 
 use crate::twin::{World, worlds};
@@ -42,6 +42,20 @@ fn derivative(world: &World) -> Vec<f32> {
     d_logits.iter().chain(d_values).collect()
 }
 
+/// The same from the sparse engine.
+fn sparse_derivative(world: &World) -> Vec<f32> {
+    let (graph, weights) = (world.graph(), world.slots());
+    let mut sparse = Sparse::default();
+    sparse.prepare(&graph, &[Tables::new(&weights, world.schema, &graph)], world.rounds);
+    sparse.scores(&graph, &[world.query()]);
+    let d_tables = sparse.adjoint(&graph, &[[1.0; Sparse::RULES]]).remove(0);
+    let mut d_logits = Slots::zero(&world.schema);
+    let mut d_values = vec![0.0; graph.facts()];
+    Tables::adjoint(d_tables, &weights, &graph, &mut d_logits, Some(&mut d_values));
+    Slots::soft_adjoint(&weights, &mut d_logits, &world.schema);
+    d_logits.iter().chain(d_values).collect()
+}
+
 /// Whether a minimum or maximum is decided by less than f32 can tell: shown by a slope that
 /// changes when everything is nudged by a little.
 fn is_near_tie(world: &World, place: usize, here: f64) -> bool {
@@ -65,10 +79,12 @@ proptest! {
             *number = f64::from((*number * (1.0 - 0.001 * n as f64)) as f32);
         }
         let mut compared = 0;
-        for (place, d) in derivative(&world).into_iter().enumerate() {
+        let both = derivative(&world).into_iter().zip(sparse_derivative(&world));
+        for (place, (d, sparse)) in both.enumerate() {
             if let Some(slope) = slope(&world, place) {
-                let agrees = (f64::from(d) - slope).abs() < 2e-4 * (1.0 + slope.abs());
-                prop_assert!(agrees || is_near_tie(&world, place, slope), "number {place}: {d} is not {slope}");
+                let near = |d: f32| (f64::from(d) - slope).abs() < 2e-4 * (1.0 + slope.abs());
+                let agrees = near(d) && near(sparse);
+                prop_assert!(agrees || is_near_tie(&world, place, slope), "number {place}: {d} or {sparse} is not {slope}");
                 compared += usize::from(agrees);
             }
         }

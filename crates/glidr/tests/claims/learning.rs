@@ -2,7 +2,8 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use glidr::learn::Ended;
+use glidr::infer::Slots;
+use glidr::learn::{Ended, Engine, Positives};
 use glidr::{Dataset, Model, Ranking, Run, Training};
 
 fn quick() -> Training {
@@ -36,6 +37,56 @@ fn equal_seeds_give_byte_equal_files_on_any_number_of_threads() {
     assert_eq!(one, bytes(&learn(&quick(), 2)));
     assert_eq!(one, bytes(&learn(&quick(), 5)));
     assert_ne!(one, bytes(&learn(&Training { seed: 4, ..quick() }, 1)));
+}
+
+#[test]
+fn the_sparse_engine_and_all_positives_give_byte_equal_files_on_any_number_of_threads_too() {
+    for positives in [Positives::Train, Positives::All] {
+        let training = Training { engine: Engine::Sparse, rules: 11, positives, ..quick() };
+        let one = bytes(&learn(&training, 1));
+        assert_eq!(one, bytes(&learn(&training, 3)));
+        assert_ne!(one, bytes(&learn(&Training { engine: Engine::Dense, ..training }, 1)), "another header");
+    }
+}
+
+#[test]
+fn both_engines_learn_the_same_but_for_the_order_of_summation() {
+    for positives in [Positives::Train, Positives::All] {
+        for variables in [2, 3, 4, 5] {
+            let training = Training { variables, positives, steps: 12, ..quick() };
+            let losses = |engine| -> Vec<f32> {
+                let model = learn(&Training { engine, ..training.clone() }, 1);
+                model.ensembles.iter().flat_map(|ensemble| &ensemble.rules).map(|rule| rule.loss).collect()
+            };
+            let (dense, sparse) = (losses(Engine::Dense), losses(Engine::Sparse));
+            for (dense, sparse) in dense.iter().zip(&sparse) {
+                assert!((dense - sparse).abs() < 1e-3 * dense, "N = {variables}: {dense} is not {sparse}");
+            }
+        }
+    }
+}
+
+#[test]
+fn with_all_positives_no_rule_proves_a_fact_by_itself() {
+    // Nothing but knows(X, Y) itself tells who knows whom.
+    let folder = tempfile::tempdir().expect("a folder for a small graph");
+    let [mut facts, mut train] = [const { String::new() }; 2];
+    for n in 0u32..150 {
+        let line = format!("e{}\tknows\te{}\n", n * 7 % 40, (n * n * 3 + n / 2) % 40);
+        *(if n % 3 == 0 { &mut train } else { &mut facts }) += &line;
+    }
+    std::fs::write(folder.path().join("facts.txt"), facts).expect("a small file");
+    std::fs::write(folder.path().join("train.txt"), train).expect("a small file");
+    let data = Dataset::open(folder.path(), 0).expect("a sound folder");
+    for engine in [Engine::Dense, Engine::Sparse] {
+        let training =
+            Training { variables: 2, steps: 200, rules: 4, engine, positives: Positives::All, ..quick() };
+        let model = Training { targets: Vec::new(), ..training }.run(&data).expect("sound settings");
+        for rule in &model.ensembles[0].rules {
+            let itself = Slots::soft(&rule.logits, &model.schema).pairs[0];
+            assert!(itself < 0.95, "knows(X, Y) has the weight {itself}");
+        }
+    }
 }
 
 #[test]

@@ -201,4 +201,23 @@ impl Query {
         self.winners.pop();
         self.narrow_end(room, setting, rounds);
     }
+
+    /// Works out the entries of w that are the score in the lanes `known`, which brackets told.
+    #[inline(always)]
+    pub fn work_out_again(&mut self, room: &mut Room, setting: Setting, at: &[(u8, u32); LANES], known: u8) {
+        let turn = Turn::new(setting, setting.profile.rounds, 2);
+        let k = turn.receiver() - 1;
+        let (mut touched, places) = self.take(room, k);
+        let mut kept = std::mem::take(&mut touched.rounds[turn.round - 1]);
+        for (lane, &(variable, place)) in at.iter().enumerate() {
+            if known >> lane & 1 == 1
+                && usize::from(variable) == turn.receiver()
+                && !Query::is_in_profile(place)
+            {
+                gather(room, setting, turn, &touched, &mut kept, place as usize);
+            }
+        }
+        touched.rounds[turn.round - 1] = kept;
+        self.put_back(room, k, touched, places);
+    }
 }

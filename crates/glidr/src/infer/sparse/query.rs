@@ -171,12 +171,13 @@ impl Query {
             if open == 0 {
                 return known;
             }
-            let known_place = self.place;
+            let places = self.place;
             self.complete(room, setting, open);
+            self.work_out_again(room, setting, &places, !open);
             let mut score = self.score(room, setting, open);
             for lane in 0..LANES {
                 if open >> lane & 1 == 0 {
-                    (score[lane], self.place[lane]) = (known[lane], known_place[lane]);
+                    (score[lane], self.place[lane]) = (known[lane], places[lane]);
                 }
             }
             return score;
@@ -415,7 +416,7 @@ impl Query {
             let entry = match variable {
                 0 => &mut d_ends[0],
                 v if v == last => &mut d_ends[1],
-                v if at & IN_PROFILE != 0 => {
+                v if Self::is_in_profile(at) => {
                     &mut d_profile.domain(rounds, v - 1)[(at & !IN_PROFILE) as usize]
                 }
                 v => room.give(v - 1, at as usize),
@@ -441,6 +442,12 @@ impl Query {
             }
         }
         (most, at)
+    }
+
+    /// Whether a place of the score is an entity of the profile.
+    #[inline(always)]
+    pub fn is_in_profile(place: u32) -> bool {
+        place & IN_PROFILE != 0
     }
 
     /// Where the profile's largest entry lies, as a place of the score.
