@@ -45,6 +45,9 @@ pub enum Error {
         /// Names that look like it.
         near: Vec<String>,
     },
+    /// A rule that is none of the language.
+    #[error("{0}")]
+    Rule(String),
     /// A model or checkpoint that does not fit what is asked of it.
     #[error("{0}")]
     Mismatch(String),

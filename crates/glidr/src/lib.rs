@@ -9,6 +9,7 @@ pub mod model;
 mod random;
 pub mod rank;
 pub mod rule;
+pub mod solve;
 
 pub use error::{Error, Result};
 pub use extract::Extraction;

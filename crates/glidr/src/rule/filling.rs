@@ -1,6 +1,6 @@
 //! A schema with every slot filled: the bridge from weights to logic and back.
 
-use super::{Atom, Filler, Literal, Rule, Schema, Variable};
+use super::{Atom, Filler, Literal, Rule, Schema, Term};
 use crate::graph::{Predicate, Property};
 
 /// The fillers chosen for every slot of a schema; none chosen means `P_true`.
@@ -47,9 +47,9 @@ impl Filling {
     pub fn rule(&self, target: Predicate) -> Rule {
         let last = self.schema.variables - 1;
         let variable = |i: usize| match i {
-            0 => Variable::X,
-            i if i == last => Variable::Y,
-            i => Variable::Z(i as u8),
+            0 => Term::X,
+            i if i == last => Term::Y,
+            i => Term::Z(i as u8),
         };
         let pairs = self.schema.pairs().zip(&self.pairs).filter(|(_, fillers)| !fillers.is_empty());
         let mut body: Vec<Literal> = pairs

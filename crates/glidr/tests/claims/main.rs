@@ -6,6 +6,7 @@ mod learning;
 mod oracle;
 mod paper;
 mod ranking;
+mod solving;
 mod twin;
 
 use std::path::PathBuf;
