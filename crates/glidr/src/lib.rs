@@ -2,6 +2,7 @@
 
 pub mod error;
 pub mod extract;
+pub mod fidelity;
 pub mod graph;
 pub mod infer;
 pub mod learn;

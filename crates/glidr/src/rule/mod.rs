@@ -4,14 +4,18 @@
 //! Paper: `sec:graph-like-syntax`, `sec:extended_bg_predicates`.
 
 mod filling;
+mod lex;
+mod parse;
 mod schema;
 mod text;
 
 use std::collections::BTreeSet;
 
 pub use filling::Filling;
+pub use lex::Mark;
+pub use parse::{Clause, WrittenAtom, WrittenRule, WrittenTerm, parse_rules};
 pub use schema::{Filler, MOST_VARIABLES, Schema};
-pub use text::{RuleNames, quoted};
+pub use text::{RuleNames, quoted, quoted_constant};
 
 use crate::graph::{Entity, Predicate, Property};
 

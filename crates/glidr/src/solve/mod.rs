@@ -10,6 +10,7 @@
 mod domain;
 mod facts;
 mod join;
+mod measure;
 mod query;
 mod sets;
 
@@ -17,6 +18,7 @@ use std::time::{Duration, Instant};
 
 pub use facts::Facts;
 use join::{Join, State};
+pub use measure::{HeldOut, Measures};
 use query::{Query, X, Y};
 use serde::Serialize;
 

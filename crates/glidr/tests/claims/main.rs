@@ -7,6 +7,7 @@ mod oracle;
 mod paper;
 mod ranking;
 mod solving;
+mod text;
 mod twin;
 
 use std::path::PathBuf;
