@@ -109,6 +109,9 @@ pub enum Hard {
     Argmax,
     /// All fillers within the top p of a slot's mass, read as or
     TopP,
+    /// Search around the soft rules and the graph for the rules that do best on training and
+    /// validation data, measured exactly
+    Search,
 }
 
 /// How hard rules are taken from weights, by flags.
@@ -123,11 +126,19 @@ pub struct HardFlags {
 }
 
 impl HardFlags {
+    /// Whether rules are to be searched.
+    pub fn is_search(&self) -> bool {
+        matches!(self.hard, Some(Hard::Search))
+    }
+
     /// The extraction asked for; none means soft. A share alone asks for top-p.
     pub fn extraction(&self) -> anyhow::Result<Option<Extraction>> {
         match (self.hard, self.top_p) {
             (None, None) => Ok(None),
             (Some(Hard::Argmax), None) => Ok(Some(Extraction::Argmax)),
+            (Some(Hard::Search), _) => {
+                anyhow::bail!("--hard search goes with eval and rules, and without --top-p")
+            }
             (Some(Hard::Argmax), Some(_)) => anyhow::bail!("--top-p goes with --hard top-p, not with argmax"),
             (_, p) => Ok(Some(Extraction::top_p(p.unwrap_or(0.25))?)),
         }

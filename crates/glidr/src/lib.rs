@@ -10,6 +10,7 @@ pub mod model;
 mod random;
 pub mod rank;
 pub mod rule;
+pub mod search;
 pub mod solve;
 
 pub use error::{Error, Result};
@@ -20,3 +21,4 @@ pub use learn::{Run, Training};
 pub use model::{Background, Ensemble, Model, SoftRule};
 pub use rank::{Ranking, Scorer};
 pub use rule::{Rule, Schema};
+pub use search::Search;

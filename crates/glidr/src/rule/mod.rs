@@ -135,6 +135,39 @@ impl Rule {
         inner_variables(&self.body).len() + 2
     }
 
+    /// The body with every argument renamed.
+    pub fn renamed(&self, name: impl Fn(Term) -> Term) -> Vec<Literal> {
+        let rename = |literal: &Literal| {
+            Literal::any_of(literal.atoms.iter().map(|atom| atom.rename(&name)).collect())
+        };
+        self.body.iter().map(rename).collect()
+    }
+
+    /// The rule without the literal at `place`.
+    #[must_use]
+    pub fn without(&self, place: usize) -> Rule {
+        let mut body = self.body.clone();
+        body.remove(place);
+        Rule::new(self.target, &body)
+    }
+
+    /// The same rule under other numbers of predicates and properties; none where one has no number.
+    pub fn renumbered(
+        &self,
+        predicate: impl Fn(Predicate) -> Option<Predicate>,
+        property: impl Fn(Property) -> Option<Property>,
+    ) -> Option<Rule> {
+        let atom = |atom: &Atom| match *atom {
+            Atom::Pair(p, a, b) => predicate(p).map(|p| Atom::Pair(p, a, b)),
+            Atom::Own(q, a) => property(q).map(|q| Atom::Own(q, a)),
+        };
+        let literal = |literal: &Literal| -> Option<Literal> {
+            Some(Literal::any_of(literal.atoms.iter().map(atom).collect::<Option<_>>()?))
+        };
+        let body: Option<Vec<Literal>> = self.body.iter().map(literal).collect();
+        Some(Rule::new(predicate(self.target)?, &body?))
+    }
+
     /// Whether `predicate` stands in the body.
     pub fn uses(&self, predicate: Predicate) -> bool {
         let atoms = self.body.iter().flat_map(|literal| &literal.atoms);

@@ -6,6 +6,7 @@ mod learning;
 mod oracle;
 mod paper;
 mod ranking;
+mod searching;
 mod solving;
 mod text;
 mod twin;
