@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use anyhow::Context;
 use clap::{Args, ValueEnum};
 use glidr::learn::Negative;
+use glidr::rule::{Clause, parse_rules};
 use glidr::{Extraction, Training};
 
 /// Every setting of learning: a flag wins over the file, the file over the default.
@@ -54,6 +55,9 @@ pub struct SettingFlags {
     /// with --target [default: all]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     targets: Vec<String>,
+    /// File of known rules (docs/rules.md): the first soft rules of their targets start from them
+    #[arg(long, value_name = "FILE")]
+    start: Option<PathBuf>,
     /// A predicate to learn; may be given several times
     #[arg(long = "target", value_name = "NAME")]
     target: Vec<String>,
@@ -90,6 +94,16 @@ impl SettingFlags {
         let targets = [&self.targets[..], &self.target[..]].concat();
         if !targets.is_empty() {
             training.targets = targets;
+        }
+        if let Some(path) = &self.start {
+            let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
+            training.start = parse_rules(path, &text)?
+                .iter()
+                .filter_map(|clause| match clause {
+                    Clause::Rule(rule) => Some(rule.to_string()),
+                    Clause::Join(..) => None,
+                })
+                .collect();
         }
         training.check()?;
         Ok(training)
