@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use clap::Args;
-use glidr::search::Searched;
+use clap::{Args, ValueEnum};
+use glidr::search::{Join, Searched};
 use glidr::solve::Limits;
 use glidr::{Dataset, Model, Predicate, Rule, Search, Split};
 
@@ -28,6 +28,21 @@ pub struct SearchFlags {
     /// Chains of one or two steps measured, at most; 0 leaves them out [default: 5000]
     #[arg(long, value_name = "COUNT")]
     chains: Option<usize>,
+    /// How rules are joined [default: what does best on valid, for each target]
+    #[arg(long, value_enum)]
+    join: Option<JoinFlag>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum JoinFlag {
+    /// 1 − Π (1 − confidence), over all rules
+    NoisyOr,
+    /// The same over the five best
+    NoisyOr5,
+    /// By the best confidence, then by the next best, and so on
+    MaxPlus,
+    /// The sum of fitted weights
+    Sum,
 }
 
 impl SearchFlags {
@@ -54,6 +69,7 @@ impl SearchFlags {
             budget: self.budget.unwrap_or(plain.budget),
             chains: self.chains.unwrap_or(plain.chains),
             fit_valid,
+            join: self.join.map(|join| Join::ALL[join as usize]),
             ..plain
         };
         let bar = output.bar(

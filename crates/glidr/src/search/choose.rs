@@ -125,8 +125,8 @@ fn reciprocal_ranks(universe: &Universe, truth: &Truth, scores: &[f64], (head, t
         + one(&mut universe.column(tail).iter().copied(), outside(&|pair| pair.1 == tail))
 }
 
-/// Chooses a way for every target.
-pub(super) fn choose(tried: Vec<Tried>, names: &Vocabulary) -> Vec<(RuleSet, Report)> {
+/// Chooses a way for every target, among all or among those that join as asked.
+pub(super) fn choose(tried: Vec<Tried>, join: Option<Join>, names: &Vocabulary) -> Vec<(RuleSet, Report)> {
     let questions: usize = tried.iter().map(|tried| tried.questions).sum();
     let ways = tried.first().map_or(0, |tried| tried.ways.len());
     let mean: Vec<f64> = (0..ways)
@@ -136,7 +136,11 @@ pub(super) fn choose(tried: Vec<Tried>, names: &Vocabulary) -> Vec<(RuleSet, Rep
         .into_iter()
         .map(|mut tried| {
             let value = |way: usize| tried.ways[way].gain + SHARED_QUESTIONS * mean[way];
-            let best = (0..ways).max_by(|&a, &b| value(a).total_cmp(&value(b)).then(b.cmp(&a))).unwrap_or(0);
+            let allowed = |way: &usize| join.is_none_or(|join| tried.ways[*way].join == join);
+            let best = (0..ways)
+                .filter(allowed)
+                .max_by(|&a, &b| value(a).total_cmp(&value(b)).then(b.cmp(&a)))
+                .unwrap_or(0);
             let way = tried.ways.swap_remove(best);
             let report = Report {
                 target: names.predicates.name(tried.target.0).to_owned(),

@@ -47,6 +47,8 @@ pub struct Search {
     pub chains: usize,
     /// The most time for a target's proposals.
     pub time: Option<Duration>,
+    /// How rules are joined; chosen on *valid* for each target where not given.
+    pub join: Option<Join>,
     /// Whether, once the way of joining is chosen on *valid*, weights are fitted to its facts too. Leave
     /// this off when *valid* itself is to be ranked.
     pub fit_valid: bool,
@@ -62,6 +64,7 @@ impl Default for Search {
             budget: 60,
             chains: 5000,
             time: None,
+            join: None,
             fit_valid: true,
         }
     }
@@ -142,7 +145,7 @@ impl Search {
             })
             .collect();
         let mut searched = Searched { sets: Vec::new(), reports: Vec::new() };
-        for (set, report) in choose(tried, names) {
+        for (set, report) in choose(tried, self.join, names) {
             searched.reports.push(report);
             searched.sets.extend((!set.rules.is_empty()).then_some(set));
         }
