@@ -2,13 +2,17 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Instant;
 
 use clap::{Args, ValueEnum};
 use glidr::rank::{Metrics, Ranked, Ties};
-use glidr::{Dataset, Model, Ranking, Split};
+use glidr::solve::Ended;
+use glidr::{Dataset, Model, Ranking, Rule, Split};
 use serde_json::{Value, json};
 
 use crate::output::{Output, counted, table};
+use crate::rule_file::RuleFile;
+use crate::search::{SearchFlags, targets_of};
 use crate::settings::HardFlags;
 use crate::sources::{open_both, say_lacking};
 
@@ -17,7 +21,8 @@ use crate::sources::{open_both, say_lacking};
 #[command(
     after_help = "JSON keys: mrr, hits1, hits3, hits10 (fractions of 1), queries, macro, per_predicate, \
     without_rules, left_out, convention (split, split_hash, directions, filtered, ties, tie_tolerance, seed, \
-    candidates, rounds, scores)"
+    candidates, rounds, scores); with --hard search or --rules also rules, search (per target: measured, pool, \
+    rules, join, restraint, valid_mrr, ended), search_seconds, seconds, ended"
 )]
 pub struct Eval {
     /// The model
@@ -29,6 +34,12 @@ pub struct Eval {
     split: HeldOut,
     #[command(flatten)]
     hard: HardFlags,
+    #[command(flatten)]
+    search: SearchFlags,
+    /// Rank with the rules of this file (docs/rules.md) instead of the model's; with --hard search
+    /// they are mixed into the search
+    #[arg(long, value_name = "FILE")]
+    rules: Option<PathBuf>,
     /// How ties are broken
     #[arg(long, value_enum, default_value = "random")]
     ties: TieRule,
@@ -59,7 +70,12 @@ enum TieRule {
 impl Eval {
     /// Ranks and prints.
     pub fn run(&self, output: &Output) -> anyhow::Result<ExitCode> {
-        let hard = self.hard.extraction()?;
+        let searches = self.hard.is_search();
+        let by_rules = searches || self.rules.is_some();
+        let hard = if searches { None } else { self.hard.extraction()? };
+        if self.rules.is_some() && hard.is_some() {
+            anyhow::bail!("--rules goes alone or with --hard search, not with --hard top-p or argmax");
+        }
         let (model, data) = open_both(&self.model, self.data.as_deref(), output)?;
         let ranking = Ranking {
             split: match self.split {
@@ -74,12 +90,60 @@ impl Eval {
             rounds: self.rounds.map(usize::from),
             hard,
         };
+        if by_rules {
+            return self.rank_by_rules(&ranking, &model, &data, output);
+        }
         let ranked = rank(&ranking, &model, &data, output)?;
         if output.json {
             output.write_json(&ranked_json(&ranked))
         } else {
             output.write(&ranked_text(&ranked))
         }
+    }
+
+    fn rank_by_rules(
+        &self,
+        ranking: &Ranking,
+        model: &Model,
+        data: &Dataset,
+        output: &Output,
+    ) -> anyhow::Result<ExitCode> {
+        let started = Instant::now();
+        let given = self.rules.as_deref().map(|path| RuleFile::open(path, data)).transpose()?;
+        let targets = targets_of(model, data);
+        let (sets, reports) = if self.hard.is_search() {
+            let extra: Vec<Rule> = given.into_iter().flat_map(RuleFile::rules).collect();
+            let searched =
+                self.search.run(model, data, &extra, &targets, ranking.split != Split::Valid, output)?;
+            (searched.sets, searched.reports)
+        } else {
+            (given.map(|file| file.sets(data)).transpose()?.unwrap_or_default(), Vec::new())
+        };
+        let searched = started.elapsed().as_secs_f64();
+        let asked = if model.training.targets.is_empty() { &[][..] } else { &targets };
+        let bar = output.bar(0, "{bar:30} {pos} of {len} questions  {elapsed} gone, {eta} left");
+        let (ranked, ended) = ranking.run_rules(&sets, asked, data, self.search.limits(), &|done, all| {
+            bar.set_length(all as u64);
+            bar.set_position(done as u64);
+        })?;
+        bar.finish_and_clear();
+        let rules: usize = sets.iter().map(|set| set.rules.len()).sum();
+        let seconds = started.elapsed().as_secs_f64();
+        if output.json {
+            let mut value = ranked_json(&ranked);
+            value["rules"] = json!(rules);
+            value["search"] = json!(reports);
+            value["search_seconds"] = json!(searched);
+            value["seconds"] = json!(seconds);
+            value["ended"] = json!(ended);
+            return output.write_json(&value);
+        }
+        let mut text = ranked_text(&ranked);
+        text += &format!("{} in {seconds:.0} s", counted(rules, "rule"));
+        if ended != Ended::Complete {
+            text += "; a limit was reached, so some answers may be missing";
+        }
+        output.write(&(text + "\n"))
     }
 }
 
@@ -147,6 +211,6 @@ pub fn ranked_text(ranked: &Ranked) -> String {
         &c.split_hash[..12],
         counted(c.candidates, "candidate"),
         c.scores,
-        counted(c.rounds, "round")
+        if c.rounds == 0 { "no rounds".into() } else { counted(c.rounds, "round") }
     )
 }

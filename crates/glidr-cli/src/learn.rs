@@ -71,12 +71,7 @@ impl Learn {
         if !without.is_empty() {
             output.say(&format!("no positives in train, so no rules, for: {without}"));
         }
-        let (engine, graph) = run.engine();
-        let engine = engine.name();
-        output.say(&format!(
-            "engine: {engine}; two steps from an entity reach {:.1} % of the links on average",
-            100.0 * graph.reach()
-        ));
+        let engine = run.engine().name();
         let started = Instant::now();
         let signals = Signals::listen()?;
         signals.training.store(true, Ordering::Relaxed);
@@ -208,7 +203,7 @@ impl Learn {
         }
         let rules: usize = model.ensembles.iter().map(|ensemble| ensemble.rules.len()).sum();
         let mut text = format!(
-            "learned {} for {} in {:.1} s\n",
+            "learned {} for {} in {:.1} s by the {engine} engine\n",
             counted(rules, "rule"),
             counted(model.ensembles.len(), "target"),
             time.as_secs_f64()

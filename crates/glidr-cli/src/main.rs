@@ -9,8 +9,11 @@ mod keeper;
 mod learn;
 mod output;
 mod predict;
+mod rule_file;
 mod rules;
+mod search;
 mod settings;
+mod solve;
 mod sources;
 
 use std::process::ExitCode;
@@ -64,6 +67,8 @@ enum Command {
     Rules(rules::Rules),
     /// Answer p(h, ?) or p(?, t): the best candidates with their scores
     Predict(predict::Predict),
+    /// Apply rules to facts, exactly, and write the new facts with rule and confidence
+    Solve(solve::Solve),
     /// Describe a model file or a data set
     Info(info::Info),
     /// Print a completion script for a shell
@@ -85,6 +90,7 @@ fn main() -> ExitCode {
         Command::Eval(eval) => eval.run(&output),
         Command::Rules(rules) => rules.run(&output),
         Command::Predict(predict) => predict.run(&output),
+        Command::Solve(solve) => solve.run(&output),
         Command::Info(info) => info.run(&output),
         Command::Completions { shell } => {
             let mut script = Vec::new();

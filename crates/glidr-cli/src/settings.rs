@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use anyhow::Context;
 use clap::{Args, ValueEnum};
 use glidr::learn::{Engine, Negative, Positives};
+use glidr::rule::{Clause, parse_rules};
 use glidr::{Extraction, Training};
 
 /// Every setting of learning: a flag wins over the file, the file over the default.
@@ -63,6 +64,9 @@ pub struct SettingFlags {
     /// with --target [default: all]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     targets: Vec<String>,
+    /// File of known rules (docs/rules.md): the first soft rules of their targets start from them
+    #[arg(long, value_name = "FILE")]
+    start: Option<PathBuf>,
     /// A predicate to learn; may be given several times
     #[arg(long = "target", value_name = "NAME")]
     target: Vec<String>,
@@ -101,6 +105,16 @@ impl SettingFlags {
         let targets = [&self.targets[..], &self.target[..]].concat();
         if !targets.is_empty() {
             training.targets = targets;
+        }
+        if let Some(path) = &self.start {
+            let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
+            training.start = parse_rules(path, &text)?
+                .iter()
+                .filter_map(|clause| match clause {
+                    Clause::Rule(rule) => Some(rule.to_string()),
+                    Clause::Join(..) => None,
+                })
+                .collect();
         }
         training.check()?;
         Ok(training)
@@ -154,6 +168,9 @@ pub enum Hard {
     Argmax,
     /// All fillers within the top p of a slot's mass, read as or
     TopP,
+    /// Search around the soft rules and the graph for the rules that do best on training and
+    /// validation data, measured exactly
+    Search,
 }
 
 /// How hard rules are taken from weights, by flags.
@@ -168,11 +185,19 @@ pub struct HardFlags {
 }
 
 impl HardFlags {
+    /// Whether rules are to be searched.
+    pub fn is_search(&self) -> bool {
+        matches!(self.hard, Some(Hard::Search))
+    }
+
     /// The extraction asked for; none means soft. A share alone asks for top-p.
     pub fn extraction(&self) -> anyhow::Result<Option<Extraction>> {
         match (self.hard, self.top_p) {
             (None, None) => Ok(None),
             (Some(Hard::Argmax), None) => Ok(Some(Extraction::Argmax)),
+            (Some(Hard::Search), _) => {
+                anyhow::bail!("--hard search goes with eval and rules, and without --top-p")
+            }
             (Some(Hard::Argmax), Some(_)) => anyhow::bail!("--top-p goes with --hard top-p, not with argmax"),
             (_, p) => Ok(Some(Extraction::top_p(p.unwrap_or(0.25))?)),
         }

@@ -334,3 +334,72 @@ fn resume_names_the_settings_that_differ() {
     let output = run(folder.path(), "learn -o m.glidr --resume --rules 3");
     assert!(stderr(&output).contains("other settings than these: rules"), "{}", stderr(&output));
 }
+
+#[test]
+fn solve_writes_new_facts_with_rule_and_confidence() {
+    let folder = folder();
+    fs::write(
+        folder.path().join("my.rules"),
+        "0.9 :: uncle(X, Y) :- brother(X, Z), (mother(Z, Y) ; father(Z, Y)).\nwife(A, B) :- husband(B, A).\n",
+    )
+    .expect("a small file");
+    let mut facts =
+        "al\tbrother\tbea\nbea\tmother\tcy\nbea\tmother\tdi\ned\thusband\tbea\nx\twife\ty\n".to_owned();
+    facts += "x\tuncle\ty\nx\tfather\ty\n";
+    fs::write(folder.path().join("g.tsv"), facts).expect("a small file");
+    let text = stdout(&run(folder.path(), "solve my.rules g.tsv"));
+    assert_eq!(text.lines().count(), 3, "two nephews and a wife:\n{text}");
+    assert!(text.starts_with("al\tuncle\tcy\t0.900000\t1\tuncle(X, Y) :- brother(X, Z1), "), "{text}");
+    assert!(
+        text.lines().all(|line| line.contains("uncle(X, Y) :- ") || line.contains("wife(X, Y) :- ")),
+        "{text}"
+    );
+    let lines = stdout(&run(folder.path(), "solve my.rules g.tsv --format jsonl"));
+    assert_eq!(lines.lines().count(), text.lines().count());
+    let first: Value =
+        serde_json::from_str(lines.lines().next().expect("a line")).expect("JSON on each line");
+    assert_eq!((&first["confidence"], &first["predicate"]), (&0.9.into(), &"uncle".into()));
+    let document = json(&run(folder.path(), "solve my.rules g.tsv --json --limit 1"));
+    assert_eq!(document["ended"], "answer-limit");
+    stdout(&run(folder.path(), "solve my.rules g.tsv -o new.tsv"));
+    assert_eq!(fs::read_to_string(folder.path().join("new.tsv")).expect("the file"), text);
+    fs::write(folder.path().join("bad.rules"), "uncle(X, Y) :-\n  fother(X, Y).\n").expect("a small file");
+    let output = run(folder.path(), "solve bad.rules g.tsv");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("bad.rules:2:3: unknown predicate “fother”"), "{}", stderr(&output));
+}
+
+#[test]
+fn rules_are_measured_sorted_and_filtered() {
+    let folder = with_model();
+    let rules = |flags: &str| -> Vec<Value> {
+        let found = json(&run(folder.path(), &format!("rules m.glidr --json {flags}")));
+        found["rules"].as_array().expect("a list").clone()
+    };
+    let all = rules("--hard top-p --top-p 0.6 --fidelity");
+    assert!(
+        all.iter().all(|rule| rule["measures"]["support"].is_u64() && rule["confidence"].is_f64()),
+        "{all:?}"
+    );
+    let supported = rules("--hard top-p --top-p 0.6 --min-support 3");
+    let expected = all.iter().filter(|rule| rule["measures"]["support"].as_u64() >= Some(3)).count();
+    assert_eq!(supported.len(), expected);
+    let sorted = rules("--target wife --sort confidence");
+    assert!(sorted.windows(2).all(|pair| pair[0]["confidence"].as_f64() >= pair[1]["confidence"].as_f64()));
+    assert!(rules("--no-measures")[0]["measures"].is_null());
+}
+
+#[test]
+fn rules_that_search_finds_can_be_kept_and_ranked_with_again() {
+    let folder = with_model();
+    let direct = json(&run(folder.path(), "eval m.glidr --hard search --json"));
+    assert!(direct["rules"].as_u64() > Some(0) && direct["search"][0]["join"].is_string(), "{direct}");
+    let text = stdout(&run(folder.path(), "rules m.glidr --hard search"));
+    assert!(text.starts_with(":- join("), "{text}");
+    fs::write(folder.path().join("m.rules"), text).expect("a small file");
+    let again = json(&run(folder.path(), "eval m.glidr --rules m.rules --json"));
+    assert_eq!((&again["mrr"], &again["rules"]), (&direct["mrr"], &direct["rules"]));
+    fs::write(folder.path().join("own.rules"), "wife(X, Y) :- husband(Y, X).\n").expect("a small file");
+    let mixed = json(&run(folder.path(), "eval m.glidr --hard search --rules own.rules --json"));
+    assert_eq!(mixed["queries"], direct["queries"]);
+}

@@ -24,6 +24,18 @@ pub enum Error {
         /// The rule and what was found.
         finding: String,
     },
+    /// A place in a text of rules breaks the grammar, or names what nobody has.
+    #[error("{}:{line}:{column}: {finding}", path.display())]
+    Text {
+        /// The file.
+        path: PathBuf,
+        /// The line, counted from 1.
+        line: usize,
+        /// The column, counted from 1 in characters.
+        column: usize,
+        /// The rule and what was found.
+        finding: String,
+    },
     /// A file or folder as a whole breaks a rule.
     #[error("{}: {finding}", path.display())]
     Data {
@@ -45,6 +57,9 @@ pub enum Error {
         /// Names that look like it.
         near: Vec<String>,
     },
+    /// A rule that is none of the language.
+    #[error("{0}")]
+    Rule(String),
     /// A model or checkpoint that does not fit what is asked of it.
     #[error("{0}")]
     Mismatch(String),

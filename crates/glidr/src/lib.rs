@@ -2,6 +2,7 @@
 
 pub mod error;
 pub mod extract;
+pub mod fidelity;
 pub mod graph;
 pub mod infer;
 pub mod learn;
@@ -9,6 +10,8 @@ pub mod model;
 mod random;
 pub mod rank;
 pub mod rule;
+pub mod search;
+pub mod solve;
 
 pub use error::{Error, Result};
 pub use extract::Extraction;
@@ -18,3 +21,4 @@ pub use learn::{Run, Training};
 pub use model::{Background, Ensemble, Model, SoftRule};
 pub use rank::{Ranking, Scorer};
 pub use rule::{Rule, Schema};
+pub use search::Search;

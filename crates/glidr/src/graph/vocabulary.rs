@@ -44,6 +44,11 @@ impl Names {
         &self.list[number as usize]
     }
 
+    /// The name of number `number`, if there is such a number.
+    pub fn get(&self, number: u32) -> Option<&str> {
+        self.list.get(number as usize).map(String::as_str)
+    }
+
     /// The number of `name`, if it has one.
     pub fn find(&self, name: &str) -> Option<u32> {
         self.number.get(name).copied()

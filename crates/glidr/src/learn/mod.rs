@@ -28,7 +28,7 @@ use crate::error::{Error, Result};
 use crate::graph::{Dataset, Graph, Predicate, Split, Triple, Veil};
 use crate::infer::{Sparse, Tape};
 use crate::model::{Background, DataMark, Ensemble, Model, SoftRule};
-use crate::rule::Schema;
+use crate::rule::{Clause, Filling, Schema, parse_rules};
 
 /// Rules of one target that are trained by one thread at a time, at most.
 const RULES_PER_UNIT: usize = Sparse::RULES;
@@ -152,11 +152,14 @@ impl<'d> Run<'d> {
             Engine::Sparse => RULES_PER_UNIT,
             _ => (trained.len() * training.rules / LEAST_UNITS).clamp(1, RULES_PER_UNIT),
         };
+        let starts = starts(&training, data, schema)?;
         for &target in &trained {
+            let of_target: Vec<Filling> =
+                starts.iter().filter(|(of, _)| *of == target).map(|(_, filling)| filling.clone()).collect();
             for first in (0..training.rules).step_by(block) {
                 let rules = first..training.rules.min(first + block);
                 unit_targets.push(target);
-                units.push(Mutex::new(Unit::new(target, rules, &schema, &training)));
+                units.push(Mutex::new(Unit::new(target, rules, &schema, &training, &of_target)));
             }
         }
         Ok(Run {
@@ -280,9 +283,9 @@ impl<'d> Run<'d> {
         }
     }
 
-    /// The engine that passes messages, and the graph it was chosen for.
-    pub fn engine(&self) -> (Engine, &Graph) {
-        (self.engine, &self.graphs[0])
+    /// The engine that passes messages.
+    pub fn engine(&self) -> Engine {
+        self.engine
     }
 
     /// The targets that have no rules, for want of positives in *train*.
@@ -333,6 +336,23 @@ impl<'d> Run<'d> {
 
 fn lock(unit: &Mutex<Unit>) -> MutexGuard<'_, Unit> {
     unit.lock().expect("no thread panics while it trains")
+}
+
+/// The known rules to start from, as fillings of the schema.
+fn starts(training: &Training, data: &Dataset, schema: Schema) -> Result<Vec<(Predicate, Filling)>> {
+    let mut starts = Vec::new();
+    let place = std::path::Path::new("start");
+    for clause in
+        training.start.iter().map(|text| parse_rules(place, text)).collect::<Result<Vec<_>>>()?.concat()
+    {
+        if let Clause::Rule(written) = clause {
+            let rule = written.rule(place, data.names())?;
+            let filling =
+                Filling::of(&rule, schema).map_err(|error| Error::Rule(format!("{written} {error}")))?;
+            starts.push((rule.target, filling));
+        }
+    }
+    Ok(starts)
 }
 
 /// The chosen targets, or all predicates that training saw.

@@ -94,6 +94,9 @@ pub struct Training {
     /// Names of the targets to learn; none means all predicates of the data.
     #[serde(deserialize_with = "one_or_many")]
     pub targets: Vec<String>,
+    /// Known rules as text: the first soft rules of their targets start from them.
+    #[serde(deserialize_with = "one_or_many")]
+    pub start: Vec<String>,
 }
 
 impl Default for Training {
@@ -113,6 +116,7 @@ impl Default for Training {
             engine: Engine::Auto,
             seed: 0,
             targets: Vec::new(),
+            start: Vec::new(),
         }
     }
 }

@@ -12,12 +12,15 @@ use super::{AdamW, Engine, Pair, Sampler, Training, pairwise_logistic};
 use crate::graph::{Graph, Predicate, Veil};
 use crate::infer::{Slots, Weights};
 use crate::random::{Purpose, stream};
-use crate::rule::Schema;
+use crate::rule::{Filling, Schema};
 
 /// Validation batches per target: at least this many, so that few held-out facts weigh enough.
 const LEAST_VALIDATION: usize = 8;
 /// And at most this many.
 const MOST_VALIDATION: usize = 64;
+
+/// Added to the first logits of the fillers of a rule that is started from.
+const START: f32 = 6.0;
 
 /// One rule while it is trained.
 #[derive(Clone, Debug, PartialEq)]
@@ -52,8 +55,14 @@ pub(crate) struct Setting<'a> {
 }
 
 impl Unit {
-    /// Rules with logits drawn from a normal distribution.
-    pub fn new(target: Predicate, rules: Range<usize>, schema: &Schema, training: &Training) -> Self {
+    /// Rules with logits drawn from a normal distribution; the first ones lean towards `starts`.
+    pub fn new(
+        target: Predicate,
+        rules: Range<usize>,
+        schema: &Schema,
+        training: &Training,
+        starts: &[Filling],
+    ) -> Self {
         let start = |rule: usize| {
             let mut random = stream(training.seed, Purpose::Start, [target.0 as u64, rule as u64, 0]);
             let mut logits = Slots::zero(schema);
@@ -64,6 +73,10 @@ impl Unit {
             if rule % 4 == 3 && schema.variables > 2 {
                 let ends = schema.slot(0, schema.variables - 1);
                 logits.pairs[(ends + 1) * schema.fillers() - 1] += training.indirect;
+            }
+            if let Some(filling) = starts.get(rule) {
+                let hard = Slots::hard(filling);
+                logits.iter_mut().zip(hard.iter()).for_each(|(logit, chosen)| *logit += START * chosen);
             }
             let memory = AdamW::new(logits.len());
             RuleState { logits, memory }

@@ -105,7 +105,7 @@ impl Model {
 
     /// The names that its rules are printed with.
     pub fn names(&self) -> RuleNames<'_> {
-        RuleNames { predicates: &self.predicates, properties: &self.properties }
+        RuleNames { predicates: &self.predicates, properties: &self.properties, entities: None }
     }
 
     /// Looks at `data` through this model: rules travel to other entities by predicate names.

@@ -116,7 +116,7 @@ pub struct Ranked {
 }
 
 /// The questions of one predicate that share a known end, answered together.
-struct Task<'a> {
+pub(crate) struct Task<'a> {
     ensemble: Option<&'a Ensemble>,
     predicate: Predicate,
     asked: Asked,
@@ -124,7 +124,7 @@ struct Task<'a> {
 }
 
 /// All true answers: (predicate, asked, known end) → answers.
-type Truth = HashMap<(Predicate, Asked, Entity), Vec<Entity>>;
+pub(crate) type Truth = HashMap<(Predicate, Asked, Entity), Vec<Entity>>;
 
 impl Ranking {
     /// Ranks every answer of the split. `watch` is told, from any thread, how many questions are
@@ -251,7 +251,7 @@ impl Ranking {
     }
 
     /// How many of the tied rivals stand before the target.
-    fn share_of(&self, ties: usize, fact: Triple, asked: Asked) -> f64 {
+    pub(crate) fn share_of(&self, ties: usize, fact: Triple, asked: Asked) -> f64 {
         match self.ties {
             Ties::Mean => ties as f64 / 2.0,
             Ties::Random => {
@@ -283,13 +283,13 @@ fn tasks<'a>(model: &'a Model, data: &Dataset, facts: &[Triple], graph: &Graph) 
     tasks
 }
 
-fn truth(data: &Dataset) -> Truth {
+pub(crate) fn truth(data: &Dataset) -> Truth {
     let facts: Vec<Triple> = Split::ALL.into_iter().flat_map(|split| data.split(split)).copied().collect();
     questions(&facts)
 }
 
 /// The answers that `facts` give to each question, sorted.
-fn questions(facts: &[Triple]) -> Truth {
+pub(crate) fn questions(facts: &[Triple]) -> Truth {
     let mut answers = Truth::new();
     for fact in facts {
         answers.entry((fact.predicate, Asked::Tail, fact.head)).or_default().push(fact.tail);
@@ -302,7 +302,7 @@ fn questions(facts: &[Triple]) -> Truth {
     answers
 }
 
-fn count(
+pub(crate) fn count(
     ranks: Vec<Rank>,
     tasks: &[Task],
     data: &Dataset,

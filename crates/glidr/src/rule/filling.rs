@@ -1,6 +1,7 @@
 //! A schema with every slot filled: the bridge from weights to logic and back.
 
-use super::{Atom, Filler, Literal, Rule, Schema, Variable};
+use super::{Atom, Filler, Literal, Rule, Schema, Term};
+use crate::error::{Error, Result};
 use crate::graph::{Predicate, Property};
 
 /// The fillers chosen for every slot of a schema; none chosen means `P_true`.
@@ -43,13 +44,53 @@ impl Filling {
         &self.owns[i]
     }
 
+    /// A schema filled so that it says what `rule` says; an error names what no slot can hold.
+    pub fn of(rule: &Rule, schema: Schema) -> Result<Self> {
+        if rule.variables() > schema.variables {
+            return Err(Error::Rule(format!(
+                "a rule must fit {} variables to start from, but has {}",
+                schema.variables,
+                rule.variables()
+            )));
+        }
+        let no_slot =
+            |what: &str| Error::Rule(format!("no slot can hold {what}, so nothing can start from this rule"));
+        let number = |term: Term| match term {
+            Term::X => Ok(0),
+            Term::Y => Ok(schema.variables - 1),
+            Term::Z(number) => Ok(number as usize),
+            Term::Constant(_) => Err(no_slot("a constant")),
+        };
+        let mut filling = Filling::new(schema);
+        for literal in rule.body() {
+            for &atom in literal.atoms() {
+                let (a, b) = atom.terms();
+                let (a, b) = (number(a)?, number(b)?);
+                match atom {
+                    Atom::Own(property, _) => filling.owns[a].push(property),
+                    Atom::Pair(..) if a == b => {
+                        return Err(no_slot("a predicate of one variable with itself"));
+                    }
+                    Atom::Pair(p, ..) if a < b => filling.pairs[schema.slot(a, b)].push(Filler::Direct(p)),
+                    Atom::Pair(p, ..) => filling.pairs[schema.slot(b, a)].push(Filler::Inverse(p)),
+                }
+            }
+        }
+        // Two literals on one slot would be read as a disjunction.
+        if filling.rule(rule.target) == *rule {
+            Ok(filling)
+        } else {
+            Err(no_slot("two literals of the same variables"))
+        }
+    }
+
     /// The filled schema as a rule: `P_true` gone, inverses turned round, unused variables gone.
     pub fn rule(&self, target: Predicate) -> Rule {
         let last = self.schema.variables - 1;
         let variable = |i: usize| match i {
-            0 => Variable::X,
-            i if i == last => Variable::Y,
-            i => Variable::Z(i as u8),
+            0 => Term::X,
+            i if i == last => Term::Y,
+            i => Term::Z(i as u8),
         };
         let pairs = self.schema.pairs().zip(&self.pairs).filter(|(_, fillers)| !fillers.is_empty());
         let mut body: Vec<Literal> = pairs
@@ -67,5 +108,31 @@ impl Filling {
             body.push(Literal::any_of(atoms.collect()));
         }
         Rule::new(target, &body)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Term::{X, Y, Z};
+    use super::*;
+    use crate::graph::Entity;
+
+    #[test]
+    fn a_rule_becomes_a_filling_and_the_same_rule_again() {
+        let schema = Schema::new(4, 3, 1).expect("in range");
+        let pair = |p, a, b| Atom::Pair(Predicate(p), a, b);
+        let rule = Rule::new(
+            Predicate(0),
+            &[
+                Literal::any_of(vec![pair(1, Z(1), X)]),
+                Literal::any_of(vec![pair(2, Z(1), Y), pair(0, Y, Z(1))]),
+                Literal::any_of(vec![Atom::Own(Property(0), Y)]),
+            ],
+        );
+        assert_eq!(Filling::of(&rule, schema).expect("it fits").rule(Predicate(0)), rule);
+        let refused = |body: &[Literal]| Filling::of(&Rule::new(Predicate(0), body), schema).is_err();
+        assert!(refused(&[Literal::any_of(vec![pair(1, X, Y)]), Literal::any_of(vec![pair(2, X, Y)])]));
+        assert!(refused(&[Literal::any_of(vec![pair(1, X, Term::Constant(Entity(0)))])]));
+        assert!(refused(&[Literal::any_of(vec![pair(1, X, X)])]));
     }
 }

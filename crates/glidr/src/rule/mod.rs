@@ -4,46 +4,53 @@
 //! Paper: `sec:graph-like-syntax`, `sec:extended_bg_predicates`.
 
 mod filling;
+mod lex;
+mod parse;
 mod schema;
 mod text;
 
 use std::collections::BTreeSet;
 
 pub use filling::Filling;
+pub use lex::Mark;
+pub use parse::{Clause, WrittenAtom, WrittenRule, WrittenTerm, parse_rules};
 pub use schema::{Filler, MOST_VARIABLES, Schema};
-pub use text::{RuleNames, quoted};
+pub use text::{RuleNames, quoted, quoted_constant};
 
-use crate::graph::{Predicate, Property};
+use crate::graph::{Entity, Predicate, Property};
 
-/// A variable of a finished rule: X and Y of the head, or Z1, Z2, … of the body alone.
+/// An argument in a finished rule: X and Y of the head, Z1, Z2, … of the body alone, or a constant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Variable {
+pub enum Term {
     /// First argument of the head.
     X,
     /// A variable of the body alone, counted from 1.
     Z(u8),
     /// Second argument of the head.
     Y,
+    /// An entity, by the data's number.
+    Constant(Entity),
 }
 
-/// A predicate applied to variables.
+/// A predicate applied to variables or constants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Atom {
     /// `p(a, b)`
-    Pair(Predicate, Variable, Variable),
+    Pair(Predicate, Term, Term),
     /// `q(a)`
-    Own(Property, Variable),
+    Own(Property, Term),
 }
 
 impl Atom {
-    fn variables(self) -> (Variable, Variable) {
+    /// Its arguments; a property's one argument stands twice.
+    pub fn terms(self) -> (Term, Term) {
         match self {
             Atom::Pair(_, a, b) => (a, b),
             Atom::Own(_, a) => (a, a),
         }
     }
 
-    fn rename(self, name: &impl Fn(Variable) -> Variable) -> Self {
+    fn rename(self, name: &impl Fn(Term) -> Term) -> Self {
         match self {
             Atom::Pair(predicate, a, b) => Atom::Pair(predicate, name(a), name(b)),
             Atom::Own(property, a) => Atom::Own(property, name(a)),
@@ -71,8 +78,8 @@ impl Literal {
     }
 
     /// Where it stands in a body: by its variables first, so that a body reads from X to Y.
-    fn place(&self) -> (Variable, Variable, &[Atom]) {
-        let (a, b) = self.atoms[0].variables();
+    fn place(&self) -> (Term, Term, &[Atom]) {
+        let (a, b) = self.atoms.first().map_or((Term::X, Term::X), |atom| atom.terms());
         (a.min(b), a.max(b), &self.atoms)
     }
 }
@@ -89,12 +96,12 @@ impl Rule {
     /// The rule with its body variables renamed Z1, Z2, … in one agreed way, so that equal rules
     /// are equal values.
     pub fn new(target: Predicate, body: &[Literal]) -> Self {
-        let inner: Vec<Variable> = inner_variables(body).into_iter().collect();
+        let inner: Vec<Term> = inner_variables(body).into_iter().collect();
         let mut order: Vec<u8> = (1..=inner.len() as u8).collect();
         let mut best: Option<Vec<Literal>> = None;
         permutations(&mut order, 0, &mut |order| {
             let name = |variable| match inner.binary_search(&variable) {
-                Ok(place) => Variable::Z(order[place]),
+                Ok(place) => Term::Z(order[place]),
                 Err(_) => variable,
             };
             let mut renamed: Vec<Literal> = body
@@ -127,14 +134,53 @@ impl Rule {
     pub fn variables(&self) -> usize {
         inner_variables(&self.body).len() + 2
     }
+
+    /// The body with every argument renamed.
+    pub fn renamed(&self, name: impl Fn(Term) -> Term) -> Vec<Literal> {
+        let rename = |literal: &Literal| {
+            Literal::any_of(literal.atoms.iter().map(|atom| atom.rename(&name)).collect())
+        };
+        self.body.iter().map(rename).collect()
+    }
+
+    /// The rule without the literal at `place`.
+    #[must_use]
+    pub fn without(&self, place: usize) -> Rule {
+        let mut body = self.body.clone();
+        body.remove(place);
+        Rule::new(self.target, &body)
+    }
+
+    /// The same rule under other numbers of predicates and properties; none where one has no number.
+    pub fn renumbered(
+        &self,
+        predicate: impl Fn(Predicate) -> Option<Predicate>,
+        property: impl Fn(Property) -> Option<Property>,
+    ) -> Option<Rule> {
+        let atom = |atom: &Atom| match *atom {
+            Atom::Pair(p, a, b) => predicate(p).map(|p| Atom::Pair(p, a, b)),
+            Atom::Own(q, a) => property(q).map(|q| Atom::Own(q, a)),
+        };
+        let literal = |literal: &Literal| -> Option<Literal> {
+            Some(Literal::any_of(literal.atoms.iter().map(atom).collect::<Option<_>>()?))
+        };
+        let body: Option<Vec<Literal>> = self.body.iter().map(literal).collect();
+        Some(Rule::new(predicate(self.target)?, &body?))
+    }
+
+    /// Whether `predicate` stands in the body.
+    pub fn uses(&self, predicate: Predicate) -> bool {
+        let atoms = self.body.iter().flat_map(|literal| &literal.atoms);
+        atoms.into_iter().any(|atom| matches!(atom, Atom::Pair(found, ..) if *found == predicate))
+    }
 }
 
 /// The variables of a body that are neither X nor Y.
-fn inner_variables(body: &[Literal]) -> BTreeSet<Variable> {
+fn inner_variables(body: &[Literal]) -> BTreeSet<Term> {
     body.iter()
-        .flat_map(|literal| literal.atoms.iter().map(|atom| atom.variables()))
+        .flat_map(|literal| literal.atoms.iter().map(|atom| atom.terms()))
         .flat_map(|(a, b)| [a, b])
-        .filter(|variable| matches!(variable, Variable::Z(_)))
+        .filter(|term| matches!(term, Term::Z(_)))
         .collect()
 }
 
@@ -152,10 +198,10 @@ fn permutations(order: &mut Vec<u8>, from: usize, visit: &mut impl FnMut(&[u8]))
 
 #[cfg(test)]
 mod tests {
-    use super::Variable::{X, Y, Z};
+    use super::Term::{X, Y, Z};
     use super::*;
 
-    fn p(number: u32, a: Variable, b: Variable) -> Literal {
+    fn p(number: u32, a: Term, b: Term) -> Literal {
         Literal::any_of(vec![Atom::Pair(Predicate(number), a, b)])
     }
 

@@ -1,8 +1,6 @@
 //! Rules as text: `uncle(X, Y) :- brother(X, Z1), (mother(Z1, Y) ; father(Z1, Y)).`
 
-use std::fmt::{self, Display};
-
-use super::{Atom, Literal, Rule, Variable};
+use super::{Atom, Literal, Rule, Term};
 use crate::graph::Names;
 
 /// The names that a rule is printed with.
@@ -12,6 +10,8 @@ pub struct RuleNames<'a> {
     pub predicates: &'a Names,
     /// Names of properties.
     pub properties: &'a Names,
+    /// Names of entities, for rules with constants; learned rules have none.
+    pub entities: Option<&'a Names>,
 }
 
 impl Rule {
@@ -42,19 +42,27 @@ impl Atom {
     fn show(self, names: RuleNames) -> String {
         match self {
             Atom::Pair(predicate, a, b) => {
-                format!("{}({a}, {b})", quoted(names.predicates.name(predicate.0)))
+                let name = quoted(names.predicates.name(predicate.0));
+                format!("{name}({}, {})", a.show(names), b.show(names))
             }
-            Atom::Own(property, a) => format!("{}({a})", quoted(names.properties.name(property.0))),
+            Atom::Own(property, a) => {
+                format!("{}({})", quoted(names.properties.name(property.0)), a.show(names))
+            }
         }
     }
 }
 
-impl Display for Variable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Term {
+    /// The variable, or the constant's name; without names of entities, its number.
+    fn show(self, names: RuleNames) -> String {
         match self {
-            Variable::X => f.write_str("X"),
-            Variable::Y => f.write_str("Y"),
-            Variable::Z(number) => write!(f, "Z{number}"),
+            Term::X => "X".into(),
+            Term::Y => "Y".into(),
+            Term::Z(number) => format!("Z{number}"),
+            Term::Constant(entity) => match names.entities.and_then(|entities| entities.get(entity.0)) {
+                Some(name) => quoted_constant(name),
+                None => format!("'#{}'", entity.0),
+            },
         }
     }
 }
@@ -67,16 +75,25 @@ pub fn quoted(name: &str) -> String {
         && name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_');
     let like_a_variable = matches!(name, "X" | "Y")
         || name.strip_prefix('Z').is_some_and(|rest| rest.chars().all(|digit| digit.is_ascii_digit()));
-    if plain && !like_a_variable {
-        name.to_owned()
-    } else {
-        format!("'{}'", name.replace('\\', "\\\\").replace('\'', "\\'"))
+    if plain && !like_a_variable { name.to_owned() } else { format!("'{}'", escaped(name)) }
+}
+
+fn escaped(name: &str) -> String {
+    name.replace('\\', "\\\\").replace('\'', "\\'")
+}
+
+/// A constant's name as it stands in a rule: bare if it is a plain word with a small first letter,
+/// else quoted, so that it cannot be taken for a variable.
+pub fn quoted_constant(name: &str) -> String {
+    if name.starts_with(|first: char| first.is_ascii_lowercase()) {
+        return quoted(name);
     }
+    format!("'{}'", escaped(name))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::Variable::{X, Y, Z};
+    use super::super::Term::{X, Y, Z};
     use super::*;
     use crate::graph::{Predicate, Property};
 
@@ -93,7 +110,7 @@ mod tests {
                 Literal::any_of(vec![Atom::Own(Property(0), X)]),
             ],
         );
-        let names = RuleNames { predicates: &predicates, properties: &properties };
+        let names = RuleNames { predicates: &predicates, properties: &properties, entities: None };
         assert_eq!(
             rule.show(names),
             "uncle(X, Y) :- 'is male'(X), brother(X, Z1), (mother(Z1, Y) ; father(Z1, Y))."

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use glidr::infer::Slots;
 use glidr::learn::{Ended, Engine, Positives};
-use glidr::{Dataset, Model, Ranking, Run, Training};
+use glidr::{Dataset, Extraction, Model, Ranking, Run, Training};
 
 fn quick() -> Training {
     Training {
@@ -243,4 +243,21 @@ fn a_property_can_decide_a_rule() {
     assert_eq!(rules[0].0.show(model.names()), "likes(X, Y) :- friend(X, Y), musical(Y).");
     let ranked = Ranking::default().run(&model, &data, &|_, _| {}).expect("there are test facts");
     assert_eq!(ranked.all.hits1, 1.0);
+}
+
+#[test]
+fn learning_can_start_from_a_known_rule_and_refuses_one_that_does_not_fit() {
+    let data = Dataset::families(0);
+    let known = "uncle(X, Y) :- brother(X, Z1), (father(Z1, Y) ; mother(Z1, Y)).";
+    let with = |start: &str| {
+        let targets = vec!["uncle".into()];
+        Training { steps: 1, rules: 2, start: vec![start.to_owned()], targets, ..Training::default() }
+            .run(&data)
+    };
+    let model = with(known).expect("a rule that fits");
+    let uncle = model.target("uncle").expect("a target");
+    let rules = uncle.extract(&model.schema, Extraction::TopP(0.8));
+    assert!(rules.iter().any(|(rule, _)| rule.show(model.names()) == known), "{rules:?}");
+    assert!(with("uncle(X, Y) :- fother(X, Y).").is_err());
+    assert!(with("uncle(X, Y) :- father(A, B), father(B, C), father(C, D), father(D, X).").is_err());
 }

@@ -6,7 +6,10 @@ mod learning;
 mod oracle;
 mod paper;
 mod ranking;
+mod searching;
+mod solving;
 mod sparse;
+mod text;
 mod twin;
 
 use std::path::PathBuf;

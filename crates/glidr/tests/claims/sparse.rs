@@ -27,7 +27,9 @@ impl Wide {
         if self.hard {
             for row in weights.pairs.chunks_mut(self.schema.fillers()) {
                 let most = row.iter().copied().fold(0.0, f32::max);
-                row.iter_mut().for_each(|w| *w = f32::from(u8::from(*w > 0.7 * most)));
+                for w in row {
+                    *w = f32::from(u8::from(*w > 0.7 * most));
+                }
             }
         }
         weights

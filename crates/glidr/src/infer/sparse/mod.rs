@@ -44,8 +44,9 @@ impl Sparse {
         let inner = schema.variables - 2;
         let lanes = size_of::<Lanes>() + size_of::<[u8; LANES]>();
         let profile = rounds * (inner + inner * inner.saturating_sub(1) / 2) * 2 * lanes;
-        let nearby = (graph.reach() * graph.linked_pairs() as f64) as usize;
-        let lists = pairs * nearby.min(graph.entities()) * inner * (rounds * lanes + 12);
+        let nearby = (0..graph.entities()).map(|entity| graph.row(entity).len().pow(2)).sum::<usize>();
+        let nearby = (nearby / graph.entities().max(1)).min(graph.entities());
+        let lists = pairs * nearby * inner * (rounds * lanes + 12);
         graph.entities().saturating_mul(profile).saturating_add(lists)
     }
 

@@ -16,7 +16,7 @@ pub(crate) struct Stage {
     pub domain: Vec<Lanes>,
     /// Who narrowed it.
     pub winner: Vec<Winner>,
-    /// L of each sender between the ends, in the order of the pass: w_true + Σ M p.
+    /// L of each sender between the ends, in the order of the pass: `w_true + Σ M p`.
     pub told: Vec<Vec<Lanes>>,
     /// Per entity the lanes, as bits, in which a greater message would lift its entry though it is
     /// far from both ends.

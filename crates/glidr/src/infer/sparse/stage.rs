@@ -297,7 +297,9 @@ impl Query {
             let mut part = std::mem::take(&mut room.d_part);
             part.clear();
             part.resize(self.touched[k].entities.len(), [0.0; LANES]);
-            d_told.iter().for_each(|(place, d_message)| part[*place as usize] = *d_message);
+            for (place, d_message) in &d_told {
+                part[*place as usize] = *d_message;
+            }
             for (at, (&other, raised)) in from.entities.iter().zip(raised).enumerate() {
                 let rise = above(raised, &base[other as usize]);
                 if is_zero(&rise) {

@@ -1,0 +1,106 @@
+//! Rules in a file, read under the names of some data.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use anyhow::Context;
+use glidr::graph::Vocabulary;
+use glidr::rule::{Clause, RuleNames, parse_rules, quoted};
+use glidr::search::{Join, RuleSet, Weighed};
+use glidr::solve::{Facts, Limits, Solver};
+use glidr::{Background, Dataset, Graph, Predicate, Rule};
+
+/// Added to a rule's answers when its confidence is counted, as the search does.
+const DOUBT: f64 = 5.0;
+
+/// The rules of one file, in their order.
+pub struct RuleFile {
+    rules: Vec<(Rule, Option<f64>)>,
+    joins: BTreeMap<Predicate, Join>,
+}
+
+impl RuleFile {
+    /// Reads a file; errors name line and column.
+    pub fn open(path: &Path, data: &Dataset) -> anyhow::Result<Self> {
+        let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
+        let mut file = RuleFile { rules: Vec::new(), joins: BTreeMap::new() };
+        for clause in parse_rules(path, &text)? {
+            match clause {
+                Clause::Rule(written) => file.rules.push((written.rule(path, data.names())?, written.number)),
+                Clause::Join(target, how) => {
+                    let join = Join::parse(&how).with_context(|| path.display().to_string())?;
+                    let target =
+                        data.names().predicate(&target).with_context(|| path.display().to_string())?;
+                    file.joins.insert(target, join);
+                }
+            }
+        }
+        anyhow::ensure!(
+            !file.rules.is_empty(),
+            "{}: a file of rules must hold at least one rule, but holds none",
+            path.display()
+        );
+        Ok(file)
+    }
+
+    /// The rules alone.
+    pub fn rules(self) -> Vec<Rule> {
+        self.rules.into_iter().map(|(rule, _)| rule).collect()
+    }
+
+    /// The rules by target; a rule without a number gets the confidence counted on *facts* and *train*.
+    pub fn sets(self, data: &Dataset) -> anyhow::Result<Vec<RuleSet>> {
+        let facts = facts_of(data, Background::Train);
+        let mut by_target: BTreeMap<Predicate, Vec<Weighed>> = BTreeMap::new();
+        for (rule, number) in self.rules {
+            let number = match number {
+                Some(number) => number,
+                None => Solver::new(&rule, &facts, Limits::default())?.measure().cautious(DOUBT),
+            };
+            by_target.entry(rule.target).or_default().push(Weighed { rule, number });
+        }
+        let join = |target| self.joins.get(&target).copied().unwrap_or(Join::NoisyOr);
+        Ok(by_target.into_iter().map(|(target, rules)| RuleSet::new(target, join(target), rules)).collect())
+    }
+}
+
+/// The facts of some splits, by the data's numbers.
+pub fn facts_of(data: &Dataset, background: Background) -> Facts {
+    let names = data.names();
+    let facts: Vec<_> = background.splits().iter().flat_map(|&split| data.split(split)).copied().collect();
+    let (entities, predicates, properties) =
+        (names.entities.len(), names.predicates.len(), names.properties.len());
+    Facts::from(&Graph::new(entities, predicates, properties, &facts, data.traits()))
+}
+
+/// The names that rules over some data are printed with.
+pub fn rule_names(names: &Vocabulary) -> RuleNames<'_> {
+    RuleNames {
+        predicates: &names.predicates,
+        properties: &names.properties,
+        entities: Some(&names.entities),
+    }
+}
+
+/// Sets of rules as a text that can be read again.
+pub fn text_of(sets: &[RuleSet], names: &Vocabulary) -> String {
+    let mut text = String::new();
+    for set in sets {
+        text +=
+            &format!(":- join({}, {}).\n", quoted_argument(names.predicates.name(set.target.0)), set.join);
+        for weighed in &set.rules {
+            text += &format!("{} :: {}\n", weighed.number, weighed.rule.show(rule_names(names)));
+        }
+    }
+    text
+}
+
+/// A predicate's name as an argument: quoted wherever it could be read as something else.
+fn quoted_argument(name: &str) -> String {
+    let shown = quoted(name);
+    if shown.starts_with(|c: char| c.is_ascii_lowercase() || c == '\'') {
+        shown
+    } else {
+        format!("'{shown}'")
+    }
+}

@@ -1,0 +1,164 @@
+//! `glidr solve`: applies rules to facts and writes what is new.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::Context;
+use clap::{Args, ValueEnum};
+use glidr::graph::Triple;
+use glidr::solve::{Ended, Limits, Solver};
+use glidr::{Background, Dataset, Entity, Predicate};
+use serde_json::{Value, json};
+
+use crate::output::{Output, counted};
+use crate::rule_file::{RuleFile, facts_of, rule_names};
+use crate::sources::open_data;
+
+/// Apply the rules of a file to the facts of a graph, exactly, and write the new facts.
+///
+/// A fact that several rules find is written once, with the rule of the highest number. A rule without
+/// a number gets its confidence on the data: support / (answers + 5), never credited with the fact asked.
+#[derive(Args)]
+#[command(after_help = "Rules are written as docs/rules.md says, such as\n  \
+    0.9 :: uncle(X, Y) :- brother(X, Z), (mother(Z, Y) ; father(Z, Y)).\n\n\
+    Columns of TSV: head, predicate, tail, confidence, rules that find it, best rule. \
+    JSON keys, also of each line of JSON lines: head, predicate, tail, confidence, rules, rule; with --json one \
+    document: facts, ended.\n\n\
+    Examples:\n  \
+    glidr solve my.rules                          new facts of the built-in families\n  \
+    glidr rules m.glidr --hard search > m.rules   the rules that search finds, and\n  \
+    glidr solve m.rules my-graph/ --min-confidence 0.5 -o new.tsv")]
+pub struct Solve {
+    /// The file of rules
+    rules: PathBuf,
+    /// Folder or file of triples [default: the built-in families]
+    data: Option<PathBuf>,
+    /// How facts are written
+    #[arg(long, value_enum, default_value = "tsv")]
+    format: Format,
+    /// Where facts go [default: standard output]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Only rules of at least this number
+    #[arg(long, value_name = "NUMBER", default_value_t = 0.0)]
+    min_confidence: f64,
+    /// At most so many answers of each rule
+    #[arg(long, value_name = "COUNT")]
+    limit: Option<usize>,
+    /// At most so many seconds for each rule
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
+    time: Option<u64>,
+    /// The facts that rules look up; what stands there is not new
+    #[arg(long, value_enum, default_value = "all")]
+    background: Looked,
+    /// Seed that divides data that is not divided
+    #[arg(long, value_name = "SEED", default_value_t = 0)]
+    seed: u64,
+}
+
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+enum Format {
+    /// Tab-separated lines
+    Tsv,
+    /// A JSON document on each line
+    Jsonl,
+}
+
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+enum Looked {
+    /// facts and train
+    Train,
+    /// all splits
+    All,
+}
+
+/// A new fact: how many rules find it, and the first of the best.
+struct New {
+    rules: usize,
+    number: f64,
+    rule: String,
+}
+
+impl Solve {
+    /// Evaluates and writes.
+    pub fn run(&self, output: &Output) -> anyhow::Result<ExitCode> {
+        let data = open_data(self.data.as_deref(), self.seed, output)?;
+        let sets = RuleFile::open(&self.rules, &data)?.sets(&data)?;
+        let background = if self.background == Looked::All { Background::All } else { Background::Train };
+        let facts = facts_of(&data, background);
+        let limits = Limits { time: self.time.map(Duration::from_secs), answers: self.limit };
+        let mut found: BTreeMap<(Predicate, Entity, Entity), New> = BTreeMap::new();
+        let mut ended = Ended::Complete;
+        for weighed in
+            sets.iter().flat_map(|set| &set.rules).filter(|rule| rule.number >= self.min_confidence)
+        {
+            let text = weighed.rule.show(rule_names(data.names()));
+            let answers = Solver::new(&weighed.rule, &facts, limits)?.answers();
+            if answers.ended != Ended::Complete {
+                ended = answers.ended;
+                output.say(&format!("a limit was reached, so answers are missing: {text}"));
+            }
+            let predicate = weighed.rule.target;
+            for (head, tail) in answers.value {
+                if facts.holds(Triple { head, predicate, tail }) {
+                    continue;
+                }
+                // Rules of a set stand in the order of their numbers, so the first is the best.
+                let first = || New { rules: 0, number: weighed.number, rule: text.clone() };
+                found.entry((predicate, head, tail)).or_insert_with(first).rules += 1;
+            }
+        }
+        output.say(&counted(found.len(), "new fact"));
+        self.write(&found, ended, &data, output)
+    }
+
+    fn write(
+        &self,
+        found: &BTreeMap<(Predicate, Entity, Entity), New>,
+        ended: Ended,
+        data: &Dataset,
+        output: &Output,
+    ) -> anyhow::Result<ExitCode> {
+        let names = data.names();
+        let fields = |&(p, h, t): &(Predicate, Entity, Entity)| {
+            [names.entities.name(h.0), names.predicates.name(p.0), names.entities.name(t.0)]
+        };
+        let value = |key: &(Predicate, Entity, Entity), new: &New| -> Value {
+            let [head, predicate, tail] = fields(key);
+            json!({ "head": head, "predicate": predicate, "tail": tail, "confidence": new.number,
+                    "rules": new.rules, "rule": new.rule })
+        };
+        let text: String = if output.json {
+            let facts: Vec<Value> = found.iter().map(|(key, new)| value(key, new)).collect();
+            serde_json::to_string_pretty(&json!({ "facts": facts, "ended": ended }))? + "\n"
+        } else {
+            let line = |(key, new): (&(Predicate, Entity, Entity), &New)| match self.format {
+                Format::Jsonl => value(key, new).to_string() + "\n",
+                Format::Tsv => {
+                    format!("{}\t{:.6}\t{}\t{}\n", fields(key).join("\t"), new.number, new.rules, new.rule)
+                }
+            };
+            found.iter().map(line).collect()
+        };
+        match &self.output {
+            None => output.write(&text),
+            Some(path) => {
+                write_file(path, &text).with_context(|| path.display().to_string())?;
+                Ok(ExitCode::SUCCESS)
+            }
+        }
+    }
+}
+
+/// Writes beside, then renames: there is never half a file.
+pub fn write_file(path: &Path, text: &str) -> anyhow::Result<()> {
+    anyhow::ensure!(!path.exists() || path.is_file(), "this is no ordinary file, and is not written over");
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    file.write_all(text.as_bytes())?;
+    file.persist(path)?;
+    Ok(())
+}

@@ -1,0 +1,322 @@
+//! Reads rules as text; docs/rules.md has the grammar.
+//!
+//! In: a text of rules, each perhaps with a number before it. Out: [`WrittenRule`]s, which print back
+//! as they were written, and the [`Rule`]s they stand for under the names of some data.
+
+use std::fmt;
+use std::path::Path;
+
+use super::lex::{Lexer, Mark, Token};
+use super::{Atom, Literal, MOST_VARIABLES, Rule, Term, quoted, quoted_constant};
+use crate::error::{Error, Result};
+use crate::graph::Vocabulary;
+
+/// An argument as it was written.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum WrittenTerm {
+    /// A variable: a bare word with a capital first letter.
+    Variable(String),
+    /// A constant: a quoted name, or a bare word with a small first letter.
+    Constant(String),
+}
+
+/// An atom as it was written, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WrittenAtom {
+    /// The predicate's or property's name.
+    pub name: String,
+    /// One or two arguments.
+    pub terms: Vec<WrittenTerm>,
+    mark: Mark,
+}
+
+/// A rule as it was written.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WrittenRule {
+    /// The number before it: a confidence or a weight.
+    pub number: Option<f64>,
+    /// The head.
+    pub head: WrittenAtom,
+    /// The body: literals, each a disjunction of atoms.
+    pub body: Vec<Vec<WrittenAtom>>,
+}
+
+/// What stands in a text of rules.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Clause {
+    /// A rule.
+    Rule(WrittenRule),
+    /// `:- join(target, how).` says how the rules of a target are joined.
+    Join(String, String),
+}
+
+/// Reads all clauses of `text`; errors name `path`, line and column.
+pub fn parse_rules(path: &Path, text: &str) -> Result<Vec<Clause>> {
+    let mut reader = Reader { lexer: Lexer::new(text), ahead: None };
+    let mut clauses = Vec::new();
+    loop {
+        match reader.peek() {
+            Ok((Token::End, _)) => return Ok(clauses),
+            Ok(_) => clauses.push(reader.clause().map_err(|wrong| wrong.error(path))?),
+            Err(wrong) => return Err(wrong.error(path)),
+        }
+    }
+}
+
+/// What is wrong, and where.
+#[derive(Clone, Debug)]
+pub(super) struct Wrong {
+    pub mark: Mark,
+    pub finding: String,
+}
+
+impl Wrong {
+    fn error(self, path: &Path) -> Error {
+        let (line, column) = (self.mark.line, self.mark.column);
+        Error::Text { path: path.to_owned(), line, column, finding: self.finding }
+    }
+}
+
+type Read<T> = std::result::Result<T, Wrong>;
+
+struct Reader<'t> {
+    lexer: Lexer<'t>,
+    ahead: Option<(Token, Mark)>,
+}
+
+impl Reader<'_> {
+    fn peek(&mut self) -> Read<(Token, Mark)> {
+        if self.ahead.is_none() {
+            self.ahead = Some(self.lexer.next()?);
+        }
+        Ok(self.ahead.clone().unwrap_or((Token::End, Mark::default())))
+    }
+
+    fn take(&mut self) -> Read<(Token, Mark)> {
+        let found = self.peek()?;
+        self.ahead = None;
+        Ok(found)
+    }
+
+    fn expect(&mut self, sign: &'static str, after: &str) -> Read<Mark> {
+        match self.take()? {
+            (Token::Sign(found), mark) if found == sign => Ok(mark),
+            (found, mark) => Err(Wrong {
+                mark,
+                finding: format!("{after} must be followed by “{sign}”, but here is {found}"),
+            }),
+        }
+    }
+
+    fn next_is(&mut self, sign: &'static str) -> Read<bool> {
+        Ok(matches!(self.peek()?, (Token::Sign(found), _) if found == sign))
+    }
+
+    fn clause(&mut self) -> Read<Clause> {
+        if self.next_is(":-")? {
+            return self.directive();
+        }
+        let number = match self.peek()? {
+            (Token::Number(number), _) => {
+                self.take()?;
+                self.expect("::", "a number")?;
+                Some(number)
+            }
+            _ => None,
+        };
+        let head = self.atom()?;
+        self.expect(":-", "the head")?;
+        let body = self.body()?;
+        self.expect(".", "a rule's body")?;
+        Ok(Clause::Rule(WrittenRule { number, head, body }))
+    }
+
+    fn directive(&mut self) -> Read<Clause> {
+        self.expect(":-", "")?;
+        let atom = self.atom()?;
+        self.expect(".", "a directive")?;
+        let text = |term: &WrittenTerm| match term {
+            WrittenTerm::Variable(text) | WrittenTerm::Constant(text) => text.clone(),
+        };
+        match (atom.name.as_str(), &atom.terms[..]) {
+            ("join", [target, how]) => Ok(Clause::Join(text(target), text(how))),
+            _ => Err(Wrong {
+                mark: atom.mark,
+                finding: "a directive must be join(target, how), but this is another".into(),
+            }),
+        }
+    }
+
+    fn body(&mut self) -> Read<Vec<Vec<WrittenAtom>>> {
+        let mut body = Vec::new();
+        loop {
+            if self.next_is("(")? {
+                self.take()?;
+                let mut atoms = vec![self.atom()?];
+                while self.next_is(";")? {
+                    self.take()?;
+                    atoms.push(self.atom()?);
+                }
+                self.expect(")", "a disjunction")?;
+                body.push(atoms);
+            } else {
+                let (name, mark) = self.name()?;
+                if name == "true" && !self.next_is("(")? {
+                    if !body.is_empty() || self.next_is(",")? {
+                        return Err(Wrong {
+                            mark,
+                            finding: "true must be the whole body, but is not".into(),
+                        });
+                    }
+                    return Ok(Vec::new());
+                }
+                body.push(vec![self.atom_called(name, mark)?]);
+            }
+            if !self.next_is(",")? {
+                return Ok(body);
+            }
+            self.take()?;
+        }
+    }
+
+    fn name(&mut self) -> Read<(String, Mark)> {
+        match self.take()? {
+            (Token::Word(name) | Token::Quoted(name), mark) => Ok((name, mark)),
+            (found, mark) => {
+                Err(Wrong { mark, finding: format!("an atom must start with a name, but here is {found}") })
+            }
+        }
+    }
+
+    fn atom(&mut self) -> Read<WrittenAtom> {
+        let (name, mark) = self.name()?;
+        self.atom_called(name, mark)
+    }
+
+    fn atom_called(&mut self, name: String, mark: Mark) -> Read<WrittenAtom> {
+        self.expect("(", "a predicate's name")?;
+        let mut terms = vec![self.term()?];
+        if self.next_is(",")? {
+            self.take()?;
+            terms.push(self.term()?);
+        }
+        self.expect(")", "the arguments (one or two)")?;
+        Ok(WrittenAtom { name, terms, mark })
+    }
+
+    fn term(&mut self) -> Read<WrittenTerm> {
+        match self.take()? {
+            (Token::Quoted(name), _) => Ok(WrittenTerm::Constant(name)),
+            (Token::Word(word), _) if word.starts_with(|c: char| c.is_uppercase() || c == '_') => {
+                Ok(WrittenTerm::Variable(word))
+            }
+            (Token::Word(word), _) => Ok(WrittenTerm::Constant(word)),
+            (found, mark) => Err(Wrong {
+                mark,
+                finding: format!("an argument must be a variable or a constant, but here is {found}"),
+            }),
+        }
+    }
+}
+
+impl WrittenRule {
+    /// The rule under the names of some data; errors name `path`, line and column.
+    pub fn rule(&self, path: &Path, names: &Vocabulary) -> Result<Rule> {
+        self.resolve(names).map_err(|wrong| wrong.error(path))
+    }
+
+    fn resolve(&self, names: &Vocabulary) -> Read<Rule> {
+        let wrong = |atom: &WrittenAtom, finding: String| Wrong { mark: atom.mark, finding };
+        let unknown = |atom: &WrittenAtom, error: &Error| wrong(atom, error.to_string());
+        let (x, y) = match &self.head.terms[..] {
+            [WrittenTerm::Variable(x), WrittenTerm::Variable(y)] if x != y => (x, y),
+            _ => return Err(wrong(&self.head, "the head must have two different variables".into())),
+        };
+        let target = names.predicate(&self.head.name).map_err(|error| unknown(&self.head, &error))?;
+        let mut inner: Vec<&String> = Vec::new();
+        let mut body = Vec::new();
+        for literal in &self.body {
+            let mut atoms = Vec::new();
+            for atom in literal {
+                let mut terms = Vec::new();
+                for term in &atom.terms {
+                    terms.push(match term {
+                        WrittenTerm::Variable(name) if name == x => Term::X,
+                        WrittenTerm::Variable(name) if name == y => Term::Y,
+                        WrittenTerm::Variable(name) => {
+                            let place = inner.iter().position(|known| *known == name).unwrap_or_else(|| {
+                                inner.push(name);
+                                inner.len() - 1
+                            });
+                            Term::Z(place as u8 + 1)
+                        }
+                        WrittenTerm::Constant(name) => {
+                            Term::Constant(names.entity(name).map_err(|error| unknown(atom, &error))?)
+                        }
+                    });
+                    if inner.len() + 2 > MOST_VARIABLES {
+                        let finding = format!("a rule must have at most {MOST_VARIABLES} variables");
+                        return Err(wrong(atom, finding));
+                    }
+                }
+                atoms.push(if let [a, b] = terms[..] {
+                    let predicate = names.predicate(&atom.name).map_err(|error| unknown(atom, &error))?;
+                    Atom::Pair(predicate, a, b)
+                } else {
+                    let property = names.property(&atom.name).map_err(|error| unknown(atom, &error))?;
+                    Atom::Own(property, terms[0])
+                });
+                if variables(atoms[0]) != variables(atoms[atoms.len() - 1]) {
+                    let finding =
+                        "the atoms of a disjunction must have the same variables, but this has others";
+                    return Err(wrong(atom, finding.into()));
+                }
+            }
+            body.push(Literal::any_of(atoms));
+        }
+        Ok(Rule::new(target, &body))
+    }
+}
+
+/// The variables of an atom, sorted, each once.
+fn variables(atom: Atom) -> Vec<Term> {
+    let (a, b) = atom.terms();
+    let mut list: Vec<Term> = [a, b].into_iter().filter(|term| !matches!(term, Term::Constant(_))).collect();
+    list.sort_unstable();
+    list.dedup();
+    list
+}
+
+impl fmt::Display for WrittenAtom {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let terms: Vec<String> = self.terms.iter().map(ToString::to_string).collect();
+        write!(f, "{}({})", quoted(&self.name), terms.join(", "))
+    }
+}
+
+impl fmt::Display for WrittenTerm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            WrittenTerm::Variable(name) => f.write_str(name),
+            WrittenTerm::Constant(name) => f.write_str(&quoted_constant(name)),
+        }
+    }
+}
+
+impl fmt::Display for WrittenRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(number) = self.number {
+            write!(f, "{number} :: ")?;
+        }
+        let body: Vec<String> = self
+            .body
+            .iter()
+            .map(|atoms| {
+                let atoms: Vec<String> = atoms.iter().map(ToString::to_string).collect();
+                if atoms.len() == 1 { atoms.concat() } else { format!("({})", atoms.join(" ; ")) }
+            })
+            .collect();
+        let body = if body.is_empty() { "true".into() } else { body.join(", ") };
+        write!(f, "{} :- {body}.", self.head)
+    }
+}

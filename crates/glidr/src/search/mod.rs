@@ -1,0 +1,269 @@
+//! Extraction by search: the rules that do best on the data, proposed by soft rules and by the graph,
+//! measured exactly, chosen and weighed for each target.
+//!
+//! In: a [`Dataset`], and where there is one a [`Model`]. Out: a [`RuleSet`] for every target. Rules and
+//! weights come from *facts* and *train*, the way of joining from *valid*; *test* is never looked at.
+//! The paper leaves open how to keep its soft rules' strength in hard ones.
+
+mod chains;
+mod choose;
+mod fit;
+mod pool;
+mod propose;
+mod rank;
+mod rule_set;
+mod universe;
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use choose::{Tried, choose};
+use pool::{Candidate, Pool, Sizes};
+use rayon::prelude::*;
+pub use rule_set::{Join, RuleSet, Weighed};
+use serde::Serialize;
+
+use crate::error::Result;
+use crate::graph::{Dataset, Entity, Graph, Predicate, Property, Split, Triple};
+use crate::model::{Background, Model};
+use crate::rule::Rule;
+use crate::solve::{Ended, Facts, Limits, Solver};
+
+/// How to search.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Search {
+    /// Added to a rule's answers when its confidence is taken, so that little evidence counts little.
+    pub doubt: f64,
+    /// Facts that a rule must find at least.
+    pub least_support: usize,
+    /// Rules of the pool that are no conjunctions, at most.
+    pub base: usize,
+    /// Conjunctions of two of them, at most.
+    pub conjunctions: usize,
+    /// Rules measured around each soft rule, at most.
+    pub budget: usize,
+    /// Chains of one or two steps measured, at most; those that link most facts first.
+    pub chains: usize,
+    /// The most time for a target's proposals.
+    pub time: Option<Duration>,
+    /// How rules are joined; chosen on *valid* for each target where not given.
+    pub join: Option<Join>,
+    /// Whether, once the way of joining is chosen on *valid*, weights are fitted to its facts too. Leave
+    /// this off when *valid* itself is to be ranked.
+    pub fit_valid: bool,
+}
+
+impl Default for Search {
+    fn default() -> Self {
+        Search {
+            doubt: 5.0,
+            least_support: 2,
+            base: 800,
+            conjunctions: 1500,
+            budget: 60,
+            chains: 5000,
+            time: None,
+            join: None,
+            fit_valid: true,
+        }
+    }
+}
+
+/// What was found for one target.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// The target's name.
+    pub target: String,
+    /// Rules measured.
+    pub measured: usize,
+    /// Rules in the pool, conjunctions included.
+    pub pool: usize,
+    /// Rules kept.
+    pub rules: usize,
+    /// How they are joined.
+    pub join: Join,
+    /// The strength of the weights' restraint, where they are summed.
+    pub restraint: Option<f64>,
+    /// Mean reciprocal rank on *valid* with this choice, before *valid* itself is fitted.
+    pub valid_mrr: f64,
+    /// How the proposals ended.
+    pub ended: Ended,
+}
+
+/// The outcome of a search.
+#[derive(Clone, Debug)]
+pub struct Searched {
+    /// A set of rules for every target that has any, by the data's numbers.
+    pub sets: Vec<RuleSet>,
+    /// What was found, target by target.
+    pub reports: Vec<Report>,
+}
+
+/// Answers of a rule may be this many times the target's facts; with more it is of no use.
+const MOST_ANSWERS: usize = 100;
+
+/// What all targets share.
+struct Setting<'a> {
+    search: &'a Search,
+    data: &'a Dataset,
+    graph: Graph,
+    facts: Facts,
+    model: Option<&'a Model>,
+    extra: &'a [Rule],
+}
+
+impl Search {
+    /// Searches rules for `targets`, from a model's soft rules if there is one, from chains of one or
+    /// two steps, and from `extra` rules. `watch` is told how many targets are done.
+    pub fn run(
+        &self,
+        data: &Dataset,
+        model: Option<&Model>,
+        extra: &[Rule],
+        targets: &[Predicate],
+        watch: &(dyn Fn(usize) + Sync),
+    ) -> Result<Searched> {
+        let names = data.names();
+        let facts: Vec<Triple> =
+            Background::Train.splits().iter().flat_map(|&split| data.split(split)).copied().collect();
+        let (entities, predicates, properties) =
+            (names.entities.len(), names.predicates.len(), names.properties.len());
+        let graph = Graph::new(entities, predicates, properties, &facts, data.traits());
+        let facts = Facts::from(&graph);
+        let setting = Setting { search: self, data, graph, facts, model, extra };
+        for rule in extra {
+            Solver::new(rule, &setting.facts, Limits::default())?;
+        }
+        let done = AtomicUsize::new(0);
+        let tried: Vec<Tried> = targets
+            .par_iter()
+            .map(|&target| {
+                let tried = setting.target(target);
+                watch(done.fetch_add(1, Ordering::Relaxed) + 1);
+                tried
+            })
+            .collect();
+        let mut searched = Searched { sets: Vec::new(), reports: Vec::new() };
+        for (set, report) in choose(tried, self.join, names) {
+            searched.reports.push(report);
+            searched.sets.extend((!set.rules.is_empty()).then_some(set));
+        }
+        Ok(searched)
+    }
+}
+
+impl Setting<'_> {
+    fn target(&self, target: Predicate) -> Tried {
+        let positives: Vec<(Entity, Entity)> = self.facts.pairs(target).collect();
+        let truth: Vec<(u32, u32)> = positives.iter().map(|(head, tail)| (head.0, tail.0)).collect();
+        let (base, measured, ended) = self.base(target, &positives);
+        let sizes = Sizes {
+            base: self.search.base,
+            conjunctions: self.search.conjunctions,
+            least_support: self.search.least_support,
+            doubt: self.search.doubt,
+        };
+        let (pool, names) = Pool::new(self.facts.entities(), base, &truth, sizes);
+        let held_out = self.data.split(Split::Valid).iter().filter(|fact| fact.predicate == target);
+        let mut valid: Vec<(u32, u32)> = held_out.map(|fact| (fact.head.0, fact.tail.0)).collect();
+        valid.retain(|pair| truth.binary_search(pair).is_err());
+        let mut tried = Tried::new(target, &pool, &names, &truth, &valid, self.search.fit_valid);
+        (tried.measured, tried.ended) = (measured, ended);
+        tried
+    }
+
+    /// The rules that are not made of others: chains, what soft rules stand for, and extra ones.
+    fn base(&self, target: Predicate, positives: &[(Entity, Entity)]) -> (Vec<Candidate>, usize, Ended) {
+        let search = self.search;
+        let deadline = search.time.map(|time| Instant::now() + time);
+        let late = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
+        let mut known: HashMap<Rule, Option<Candidate>> = HashMap::new();
+        let mut ended = Ended::Complete;
+        for rule in self.extra.iter().filter(|rule| rule.target == target) {
+            let found = self.candidate(rule, positives.len());
+            known.insert(rule.clone(), found);
+        }
+        for (soft, schema, number) in self.soft_rules(target) {
+            propose::search(soft, &schema, number, search.budget, &mut |rule| {
+                if late() {
+                    ended = Ended::TimeLimit;
+                    return None;
+                }
+                let rule = self.translated(&rule)?;
+                let candidate =
+                    known.entry(rule.clone()).or_insert_with(|| self.candidate(&rule, positives.len()));
+                candidate.as_ref().map(|candidate| candidate.confidence)
+            });
+        }
+        for (rule, _) in chains::chains(&self.graph, target, positives, search.least_support)
+            .into_iter()
+            .take(search.chains)
+        {
+            if late() {
+                ended = Ended::TimeLimit;
+                break;
+            }
+            known.entry(rule.clone()).or_insert_with(|| self.candidate(&rule, positives.len()));
+        }
+        let measured = known.len();
+        let base = known.into_values().flatten().map(|candidate| self.simplified(candidate, positives.len()));
+        (base.collect(), measured, ended)
+    }
+
+    /// The soft rules of a target, by the model's numbers.
+    fn soft_rules(
+        &self,
+        target: Predicate,
+    ) -> Vec<(&crate::model::SoftRule, crate::rule::Schema, Predicate)> {
+        let name = self.data.names().predicates.name(target.0);
+        let Some(model) = self.model else { return Vec::new() };
+        let Ok(ensemble) = model.target(name) else { return Vec::new() };
+        ensemble.rules.iter().map(|soft| (soft, model.schema, ensemble.target)).collect()
+    }
+
+    /// A rule of the model under the data's numbers; none where the data lacks a name.
+    fn translated(&self, rule: &Rule) -> Option<Rule> {
+        let (model, names) = (self.model?, self.data.names());
+        rule.renumbered(
+            |predicate| names.predicates.find(model.predicates.name(predicate.0)).map(Predicate),
+            |property| names.properties.find(model.properties.name(property.0)).map(Property),
+        )
+    }
+
+    /// Measures a rule; none where it finds too little, or says too much, to be of use.
+    fn candidate(&self, rule: &Rule, positives: usize) -> Option<Candidate> {
+        let limits = Limits { time: self.search.time, answers: Some(positives * MOST_ANSWERS) };
+        let solver = Solver::new(rule, &self.facts, limits).ok()?;
+        let found = solver.fair_answers();
+        if found.ended != Ended::Complete {
+            return None;
+        }
+        let target = rule.target;
+        let is_fact =
+            |&&(head, tail): &&(Entity, Entity)| self.facts.holds(Triple { head, predicate: target, tail });
+        let support = found.value.iter().filter(is_fact).count();
+        let confidence = support as f64 / (found.value.len() as f64 + self.search.doubt);
+        (support >= self.search.least_support).then(|| Candidate {
+            rule: rule.clone(),
+            confidence,
+            answers: found.value,
+        })
+    }
+
+    /// Drops literals whose removal changes no answer.
+    fn simplified(&self, mut candidate: Candidate, positives: usize) -> Candidate {
+        let mut place = 0;
+        while candidate.rule.body().len() > 2 && place < candidate.rule.body().len() {
+            let shorter = candidate.rule.without(place);
+            match self.candidate(&shorter, positives) {
+                Some(found) if found.answers == candidate.answers => {
+                    candidate = found;
+                    place = 0;
+                }
+                _ => place += 1,
+            }
+        }
+        candidate
+    }
+}

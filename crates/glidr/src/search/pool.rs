@@ -1,0 +1,126 @@
+//! The rules considered for one target, with the pairs each fires on.
+
+use std::collections::HashSet;
+
+use super::chains::both;
+use super::universe::Universe;
+use crate::graph::Entity;
+use crate::rule::Rule;
+
+/// A rule and what was counted of it, fairly.
+#[derive(Clone, Debug)]
+pub(super) struct Candidate {
+    pub rule: Rule,
+    pub confidence: f64,
+    pub answers: Vec<(Entity, Entity)>,
+}
+
+/// What is kept of the pool: rules with the numbers of the pairs they fire on.
+pub(super) struct Pool {
+    pub universe: Universe,
+    pub rules: Vec<Pooled>,
+}
+
+/// A rule in the pool.
+pub(super) struct Pooled {
+    /// The base rules it is made of: one, or two joined by X and Y.
+    parts: (usize, Option<usize>),
+    pub confidence: f64,
+    pub fires: Vec<u32>,
+}
+
+/// How large a pool may be.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sizes {
+    pub base: usize,
+    pub conjunctions: usize,
+    pub least_support: usize,
+    pub doubt: f64,
+}
+
+/// Bits of a set of pairs.
+fn bits(fires: &[u32], words: usize) -> Vec<u64> {
+    let mut bits = vec![0u64; words];
+    for &pair in fires {
+        bits[pair as usize / 64] |= 1 << (pair % 64);
+    }
+    bits
+}
+
+impl Pool {
+    /// Keeps the best base rules, each set of answers once by its shortest rule, and the best
+    /// conjunctions of two that are more confident than both.
+    pub fn new(
+        entities: usize,
+        mut base: Vec<Candidate>,
+        truth: &[(u32, u32)],
+        sizes: Sizes,
+    ) -> (Self, Vec<Rule>) {
+        base.sort_by(|a, b| {
+            let length = |rule: &Rule| (rule.body().len(), rule.variables());
+            let confidence = b.confidence.total_cmp(&a.confidence);
+            confidence.then_with(|| length(&a.rule).cmp(&length(&b.rule))).then_with(|| a.rule.cmp(&b.rule))
+        });
+        let mut known: HashSet<Vec<(Entity, Entity)>> = HashSet::new();
+        base.retain(|candidate| known.insert(candidate.answers.clone()));
+        drop(known);
+        base.truncate(sizes.base);
+        let pairs = base.iter().flat_map(|c| c.answers.iter().map(|(h, t)| (h.0, t.0))).collect();
+        let universe = Universe::new(entities, pairs);
+        let mut rules = Vec::with_capacity(base.len());
+        let mut names = Vec::with_capacity(base.len());
+        for (number, candidate) in base.into_iter().enumerate() {
+            let fires = universe.numbers(&candidate.answers);
+            rules.push(Pooled { parts: (number, None), confidence: candidate.confidence, fires });
+            names.push(candidate.rule);
+        }
+        let mut pool = Pool { universe, rules };
+        pool.conjunctions(truth, sizes, &names);
+        (pool, names)
+    }
+
+    fn conjunctions(&mut self, truth: &[(u32, u32)], sizes: Sizes, names: &[Rule]) {
+        let words = self.universe.len().div_ceil(64);
+        let sets: Vec<Vec<u64>> = self.rules.iter().map(|rule| bits(&rule.fires, words)).collect();
+        let positives: Vec<u32> =
+            truth.iter().filter_map(|&pair| self.universe.find(pair)).map(|place| place as u32).collect();
+        let positives = bits(&positives, words);
+        let mut found: Vec<(f64, usize, usize)> = Vec::new();
+        for (i, a) in sets.iter().enumerate() {
+            for (j, b) in sets.iter().enumerate().skip(i + 1) {
+                let (mut body, mut hits) = (0, 0);
+                for ((a, b), positive) in a.iter().zip(b).zip(&positives) {
+                    let both = a & b;
+                    body += both.count_ones();
+                    hits += (both & positive).count_ones();
+                }
+                let confidence = f64::from(hits) / (f64::from(body) + sizes.doubt);
+                let parts = self.rules[i].confidence.max(self.rules[j].confidence);
+                if hits as usize >= sizes.least_support && confidence > parts + 1e-9 {
+                    found.push((confidence, i, j));
+                }
+            }
+        }
+        found.sort_by(|a, b| b.0.total_cmp(&a.0).then((a.1, a.2).cmp(&(b.1, b.2))));
+        let mut known: HashSet<Vec<u32>> = HashSet::new();
+        for (confidence, i, j) in found {
+            if known.len() == sizes.conjunctions {
+                break;
+            }
+            let meets = |pair: &&u32| sets[j][**pair as usize / 64] & (1 << (**pair % 64)) != 0;
+            let fires: Vec<u32> = self.rules[i].fires.iter().filter(meets).copied().collect();
+            if both(&names[i], &names[j]).is_some() && known.insert(fires.clone()) {
+                self.rules.push(Pooled { parts: (i, Some(j)), confidence, fires });
+            }
+        }
+        // Highest confidence first, so that joins that count the best few can stop early.
+        self.rules.sort_by(|a, b| b.confidence.total_cmp(&a.confidence).then(a.parts.cmp(&b.parts)));
+    }
+
+    /// The rule at `place` as logic.
+    pub fn rule(&self, place: usize, names: &[Rule]) -> Rule {
+        let (first, second) = self.rules[place].parts;
+        let joined = second.and_then(|second| both(&names[first], &names[second]));
+        joined.unwrap_or_else(|| names[first].clone())
+    }
+}

@@ -1,0 +1,106 @@
+//! Ranking with sets of hard rules, evaluated exactly.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use rayon::prelude::*;
+
+use super::RuleSet;
+use crate::error::{Error, Result};
+use crate::graph::{Dataset, Entity, Graph, Predicate, Triple};
+use crate::model::Background;
+use crate::rank::{Asked, Convention, Rank, Ranked, Ranking, TIE, count, questions, truth};
+use crate::solve::{Ended, Facts, Limits};
+
+impl Ranking {
+    /// Ranks every answer of the split that is about one of `targets` (none means all predicates) by
+    /// these rules, evaluated exactly on *facts* and *train*. Rules have the data's numbers.
+    pub fn run_rules(
+        &self,
+        sets: &[RuleSet],
+        targets: &[Predicate],
+        data: &Dataset,
+        limits: Limits,
+        watch: &(dyn Fn(usize, usize) + Sync),
+    ) -> Result<(Ranked, Ended)> {
+        let names = data.names();
+        let background: Vec<Triple> =
+            Background::Train.splits().iter().flat_map(|&split| data.split(split)).copied().collect();
+        let (entities, predicates, properties) =
+            (names.entities.len(), names.predicates.len(), names.properties.len());
+        let facts = Facts::from(&Graph::new(entities, predicates, properties, &background, data.traits()));
+        let asked = |fact: &&Triple| targets.is_empty() || targets.contains(&fact.predicate);
+        let held_out: Vec<Triple> = data.split(self.split).iter().filter(asked).copied().collect();
+        if held_out.is_empty() {
+            return Err(Error::Mismatch(format!(
+                "{} must hold a fact about one of the targets to rank, but {} has none there",
+                self.split.name(),
+                data.source
+            )));
+        }
+        let (truth, questions) = (truth(data), questions(&held_out));
+        let mut tasks: BTreeMap<(Predicate, Asked), Vec<Entity>> = BTreeMap::new();
+        for &(predicate, asked, known) in questions.keys() {
+            tasks.entry((predicate, asked)).or_default().push(known);
+        }
+        let (done, all) = (AtomicUsize::new(0), 2 * held_out.len());
+        let answered: Vec<(Vec<Rank>, Ended)> = tasks
+            .par_iter()
+            .map(|(&(predicate, asked), known)| {
+                let set = sets.iter().find(|set| set.target == predicate);
+                let solvers = set.map(|set| set.solvers(&facts, limits)).transpose()?.unwrap_or_default();
+                let (mut ranks, mut how) = (Vec::new(), Ended::Complete);
+                for &known in known {
+                    let key = (predicate, asked, known);
+                    let (scores, ended) = match set {
+                        Some(set) => set.scores(&solvers, asked, known, entities),
+                        None => (vec![0.0; entities], Ended::Complete),
+                    };
+                    if ended != Ended::Complete {
+                        how = ended;
+                    }
+                    for &target in &questions[&key] {
+                        let goal = scores[target.index()];
+                        let (least, most) = (goal * (1.0 - f64::from(TIE)), goal * (1.0 + f64::from(TIE)));
+                        let rivals =
+                            (0..entities).filter(|&e| truth[&key].binary_search(&Entity(e as u32)).is_err());
+                        let (mut above, mut ties) = (0usize, 0usize);
+                        for rival in rivals {
+                            above += usize::from(scores[rival] > most);
+                            ties += usize::from(scores[rival] >= least && scores[rival] <= most);
+                        }
+                        let (head, tail) = asked.pair(known, target);
+                        let fact = Triple { head, predicate, tail };
+                        let rank = 1.0 + above as f64 + self.share_of(ties, fact, asked);
+                        ranks.push(Rank { fact, asked, rank });
+                    }
+                }
+                let now = done.fetch_add(ranks.len(), Ordering::Relaxed) + ranks.len();
+                watch(now, all);
+                Ok((ranks, how))
+            })
+            .collect::<Result<_>>()?;
+        let ended = answered.iter().map(|(_, ended)| *ended).find(|ended| *ended != Ended::Complete);
+        let mut ranks: Vec<Rank> = answered.into_iter().flat_map(|(ranks, _)| ranks).collect();
+        ranks.sort_by_key(|rank| (rank.fact, rank.asked));
+        let convention = Convention {
+            split: self.split,
+            split_hash: data.split_hash(self.split),
+            directions: "both",
+            filtered: "facts, train, valid, test",
+            ties: self.ties,
+            tie_tolerance: TIE,
+            seed: self.seed,
+            candidates: entities,
+            rounds: 0,
+            scores: "rules, evaluated exactly".into(),
+        };
+        let left_out = data.split(self.split).len() - held_out.len();
+        let mut without: Vec<Predicate> = tasks.keys().map(|(predicate, _)| *predicate).collect();
+        without.dedup();
+        without.retain(|predicate| sets.iter().all(|set| set.target != *predicate));
+        let mut ranked = count(ranks, &[], data, convention, left_out);
+        ranked.without_rules = without.iter().map(|p| names.predicates.name(p.0).to_owned()).collect();
+        Ok((ranked, ended.unwrap_or(Ended::Complete)))
+    }
+}

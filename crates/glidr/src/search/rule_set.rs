@@ -1,0 +1,210 @@
+//! A target's rules with their confidences, and how several that fire are joined into one score.
+
+use std::cmp::Ordering;
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::error::{Error, Result};
+use crate::graph::{Entity, Predicate};
+use crate::rank::Asked;
+use crate::rule::Rule;
+use crate::solve::{Ended, Facts, Limits, Solver};
+
+/// No rule is taken to be surer than this, so that a second sure rule still counts.
+const SUREST: f64 = 0.9999;
+
+/// How the rules that fire for a pair are joined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Join {
+    /// 1 − Π (1 − confidence), over all rules.
+    NoisyOr,
+    /// The same over the five best.
+    NoisyOr5,
+    /// By the best confidence, then by the next best, and so on.
+    MaxPlus,
+    /// The sum of weights.
+    Sum,
+}
+
+impl Join {
+    /// All ways.
+    pub const ALL: [Join; 4] = [Join::NoisyOr, Join::NoisyOr5, Join::MaxPlus, Join::Sum];
+
+    /// The word for it in a text of rules.
+    pub fn word(self) -> &'static str {
+        ["noisy_or", "noisy_or_5", "max_plus", "sum"][self as usize]
+    }
+
+    /// The way with this word.
+    pub fn parse(word: &str) -> Result<Self> {
+        let words: Vec<&str> = Join::ALL.iter().map(|join| join.word()).collect();
+        let found = Join::ALL.into_iter().find(|join| join.word() == word);
+        found.ok_or_else(|| {
+            Error::Rule(format!(
+                "rules must be joined by one of {}, but this says “{word}”",
+                words.join(", ")
+            ))
+        })
+    }
+
+    /// What one rule's number adds under this way; max-plus adds nothing but compares.
+    pub(super) fn share(self, number: f64) -> f64 {
+        if self == Join::Sum { number } else { -(-number.min(SUREST)).ln_1p() }
+    }
+}
+
+impl fmt::Display for Join {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.word())
+    }
+}
+
+/// A rule and its number: a confidence, or a weight where rules are summed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Weighed {
+    /// The rule.
+    pub rule: Rule,
+    /// Its confidence or weight.
+    pub number: f64,
+}
+
+/// The rules of one target, best first.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RuleSet {
+    /// The predicate they define.
+    pub target: Predicate,
+    /// How they are joined.
+    pub join: Join,
+    /// The rules; highest number first.
+    pub rules: Vec<Weighed>,
+}
+
+impl RuleSet {
+    /// The rules in their order: highest number first, equal numbers by the rules.
+    pub fn new(target: Predicate, join: Join, mut rules: Vec<Weighed>) -> Self {
+        rules.sort_by(|a, b| b.number.total_cmp(&a.number).then_with(|| a.rule.cmp(&b.rule)));
+        RuleSet { target, join, rules }
+    }
+
+    /// Makes every rule ready on `facts`.
+    pub fn solvers<'f>(&self, facts: &'f Facts, limits: Limits) -> Result<Vec<Solver<'f>>> {
+        self.rules.iter().map(|weighed| Solver::new(&weighed.rule, facts, limits)).collect()
+    }
+
+    /// The scores of all entities as the other end of a known one, by exact evaluation, and how that
+    /// ended. No rule means 0. Scores order the candidates of one question; those of max-plus are
+    /// places in that order.
+    pub fn scores(
+        &self,
+        solvers: &[Solver],
+        asked: Asked,
+        known: Entity,
+        entities: usize,
+    ) -> (Vec<f64>, Ended) {
+        let mut board = Board::new(self.join, entities);
+        let mut ended = Ended::Complete;
+        for (number, (weighed, solver)) in self.rules.iter().zip(solvers).enumerate() {
+            let found = match asked {
+                Asked::Tail => solver.tails(known),
+                Asked::Head => solver.heads(known),
+            };
+            if found.ended != Ended::Complete {
+                ended = found.ended;
+            }
+            for entity in found.value {
+                board.fire(entity.index(), number, weighed.number);
+            }
+        }
+        let numbers: Vec<f64> = self.rules.iter().map(|weighed| weighed.number).collect();
+        (board.scores(&numbers), ended)
+    }
+}
+
+/// Joins rules place by place; they must fire in the order of their numbers, highest first.
+pub(super) struct Board {
+    join: Join,
+    sums: Vec<f64>,
+    fired: Vec<Vec<u32>>,
+}
+
+impl Board {
+    pub fn new(join: Join, places: usize) -> Self {
+        let fired =
+            if matches!(join, Join::Sum | Join::NoisyOr) { Vec::new() } else { vec![Vec::new(); places] };
+        Board { join, sums: vec![0.0; places], fired }
+    }
+
+    pub fn fire(&mut self, place: usize, rule: usize, number: f64) {
+        match self.join {
+            Join::NoisyOr | Join::Sum => self.sums[place] += self.join.share(number),
+            Join::NoisyOr5 if self.fired[place].len() < 5 => {
+                self.sums[place] += self.join.share(number);
+                self.fired[place].push(rule as u32);
+            }
+            Join::NoisyOr5 => {}
+            Join::MaxPlus => self.fired[place].push(rule as u32),
+        }
+    }
+
+    /// The score of every place.
+    pub fn scores(self, numbers: &[f64]) -> Vec<f64> {
+        if self.join != Join::MaxPlus {
+            return self.sums;
+        }
+        let compare = |a: &usize, b: &usize| -> Ordering {
+            let (a, b) = (&self.fired[*a], &self.fired[*b]);
+            let first = a.iter().zip(b).find(|(x, y)| numbers[**x as usize] != numbers[**y as usize]);
+            first
+                .map_or(a.len().cmp(&b.len()), |(x, y)| numbers[*x as usize].total_cmp(&numbers[*y as usize]))
+        };
+        let mut order: Vec<usize> =
+            (0..self.fired.len()).filter(|&place| !self.fired[place].is_empty()).collect();
+        order.sort_by(compare);
+        let (mut scores, mut level) = (self.sums.clone(), 0.0);
+        for equal in order.chunk_by(|a, b| compare(a, b).is_eq()) {
+            level += 1.0;
+            for &place in equal {
+                scores[place] = level;
+            }
+        }
+        scores
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scores(join: Join) -> Vec<f64> {
+        let numbers = [0.9, 0.5, 0.5, 0.2];
+        let fires = [&[0usize, 3][..], &[1, 3], &[1, 2], &[2]];
+        let mut board = Board::new(join, 5);
+        for (rule, places) in fires.iter().enumerate() {
+            places.iter().for_each(|&place| board.fire(place, rule, numbers[rule]));
+        }
+        board.scores(&numbers)
+    }
+
+    #[test]
+    fn max_plus_compares_the_best_first_and_then_the_next() {
+        // 3 has .9 and .5, 0 has .9, 1 has .5 twice, 2 has .5 and .2, 4 nothing.
+        assert_eq!(scores(Join::MaxPlus), [3.0, 2.0, 1.0, 4.0, 0.0]);
+    }
+
+    #[test]
+    fn noisy_or_multiplies_doubts_and_a_sum_adds_weights() {
+        let noisy = scores(Join::NoisyOr);
+        assert!((1.0 - (-noisy[3]).exp() - 0.95).abs() < 1e-12 && noisy[4] == 0.0);
+        assert_eq!(scores(Join::Sum), [0.9, 1.0, 0.7, 1.4, 0.0]);
+    }
+
+    #[test]
+    fn a_way_of_joining_and_its_word_are_one() {
+        for join in Join::ALL {
+            assert_eq!(Join::parse(join.word()).expect("its own word"), join);
+        }
+        assert!(Join::parse("best").expect_err("no such way").to_string().contains("max_plus"));
+    }
+}

@@ -1,0 +1,112 @@
+//! What a variable may still be, and in how many ways.
+
+use super::sets::{each_common, minus};
+
+/// The values that a variable may still take; each may stand for several groundings of variables
+/// that are already gone.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Domain {
+    /// Sorted values; `None` means all entities.
+    pub values: Option<Vec<u32>>,
+    /// For each value in how many ways; `None` means one each.
+    pub ways: Option<Vec<u64>>,
+}
+
+impl Domain {
+    /// Nothing.
+    pub const EMPTY: Domain = Domain { values: Some(Vec::new()), ways: None };
+
+    /// Just these values, one way each.
+    pub fn of(values: Vec<u32>) -> Self {
+        Domain { values: Some(values), ways: None }
+    }
+
+    /// How many values there are, of so many entities.
+    pub fn len(&self, entities: usize) -> usize {
+        self.values.as_ref().map_or(entities, Vec::len)
+    }
+
+    /// Whether nothing is left.
+    pub fn is_empty(&self, entities: usize) -> bool {
+        self.len(entities) == 0
+    }
+
+    /// In how many ways the value at `place` is reached.
+    pub fn ways(&self, place: usize) -> u64 {
+        self.ways.as_ref().map_or(1, |ways| ways[place])
+    }
+
+    /// The sum of all ways, up to `cap`.
+    pub fn total(&self, entities: usize, cap: u64) -> u64 {
+        match &self.ways {
+            None => (self.len(entities) as u64).min(cap),
+            Some(ways) => ways.iter().fold(0, |sum: u64, &ways| sum.saturating_add(ways).min(cap)),
+        }
+    }
+
+    /// Keeps the values that `other` has too, and multiplies their ways, up to `cap`.
+    pub fn narrow(&mut self, other: &Domain, cap: u64) {
+        let Some(theirs) = &other.values else { return };
+        let Some(ours) = &self.values else {
+            *self = other.clone();
+            return;
+        };
+        let mut values = Vec::with_capacity(ours.len().min(theirs.len()));
+        let mut ways = (self.ways.is_some() || other.ways.is_some()).then(Vec::new);
+        each_common(ours, theirs, |a, b| {
+            values.push(ours[a]);
+            if let Some(ways) = &mut ways {
+                ways.push(self.ways(a).saturating_mul(other.ways(b)).min(cap));
+            }
+        });
+        *self = Domain { values: Some(values), ways };
+    }
+
+    /// Keeps the values of a sorted list.
+    pub fn narrow_to(&mut self, list: &[u32]) {
+        match (&mut self.values, &self.ways) {
+            (None, _) => self.values = Some(list.to_vec()),
+            (Some(_), Some(_)) => self.narrow(&Domain::of(list.to_vec()), u64::MAX),
+            (Some(values), None) => *values = super::sets::intersect(values, list),
+        }
+    }
+
+    /// Takes these values out of a domain without ways.
+    pub fn drop_values(&mut self, gone: &[u32]) {
+        if let (Some(values), None) = (&mut self.values, &self.ways) {
+            *values = minus(values, gone);
+        }
+    }
+}
+
+/// Adds up ways value by value, without asking for memory anew.
+#[derive(Debug)]
+pub(super) struct Adder {
+    ways: Vec<u64>,
+    touched: Vec<u32>,
+}
+
+impl Adder {
+    pub fn new(entities: usize) -> Self {
+        Adder { ways: vec![0; entities], touched: Vec::new() }
+    }
+
+    /// So many more ways for every value of `values`, up to `cap`.
+    pub fn add(&mut self, values: &[u32], ways: u64, cap: u64) {
+        for &value in values {
+            let sum = &mut self.ways[value as usize];
+            if *sum == 0 {
+                self.touched.push(value);
+            }
+            *sum = sum.saturating_add(ways).min(cap);
+        }
+    }
+
+    /// What was added up; ways are left out where only existence is asked (`cap` 1).
+    pub fn take(&mut self, cap: u64) -> Domain {
+        self.touched.sort_unstable();
+        let ways = (cap > 1).then(|| self.touched.iter().map(|&value| self.ways[value as usize]).collect());
+        self.touched.iter().for_each(|&value| self.ways[value as usize] = 0);
+        Domain { values: Some(std::mem::take(&mut self.touched)), ways }
+    }
+}

@@ -1,0 +1,187 @@
+//! Facts as the solver reads them: for every predicate, sorted lists of neighbours both ways.
+
+use std::borrow::Cow;
+
+use crate::graph::{Entity, Graph, Predicate, Property, Trait, Triple};
+
+/// Rows of sorted numbers, one after the other.
+#[derive(Clone, Debug, Default)]
+struct Rows {
+    start: Vec<u32>,
+    list: Vec<u32>,
+}
+
+impl Rows {
+    /// Rows from (row, number) entries, sorted and distinct.
+    fn new(rows: usize, entries: &[(u32, u32)]) -> Self {
+        let mut start = vec![0; rows + 1];
+        for &(row, _) in entries {
+            start[row as usize + 1] += 1;
+        }
+        for row in 0..rows {
+            start[row + 1] += start[row];
+        }
+        Rows { start, list: entries.iter().map(|&(_, number)| number).collect() }
+    }
+
+    fn row(&self, row: u32) -> &[u32] {
+        &self.list[self.start[row as usize] as usize..self.start[row as usize + 1] as usize]
+    }
+}
+
+/// The facts that rules are evaluated on.
+#[derive(Clone, Debug)]
+pub struct Facts {
+    entities: usize,
+    tails: Vec<Rows>,
+    heads: Vec<Rows>,
+    owners: Vec<Vec<u32>>,
+}
+
+impl Facts {
+    /// The given facts; facts given twice count once.
+    pub fn new(
+        entities: usize,
+        predicates: usize,
+        properties: usize,
+        facts: &[Triple],
+        traits: &[Trait],
+    ) -> Self {
+        let mut of: Vec<Vec<(u32, u32)>> = vec![Vec::new(); predicates];
+        for fact in facts {
+            of[fact.predicate.index()].push((fact.head.0, fact.tail.0));
+        }
+        let mut index =
+            Facts { entities, tails: Vec::new(), heads: Vec::new(), owners: vec![Vec::new(); properties] };
+        for mut pairs in of {
+            pairs.sort_unstable();
+            pairs.dedup();
+            index.tails.push(Rows::new(entities, &pairs));
+            let mut pairs: Vec<(u32, u32)> = pairs.into_iter().map(|(head, tail)| (tail, head)).collect();
+            pairs.sort_unstable();
+            index.heads.push(Rows::new(entities, &pairs));
+        }
+        for fact in traits {
+            index.owners[fact.property.index()].push(fact.entity.0);
+        }
+        for owners in &mut index.owners {
+            owners.sort_unstable();
+            owners.dedup();
+        }
+        index
+    }
+
+    /// How many entities there are.
+    pub fn entities(&self) -> usize {
+        self.entities
+    }
+
+    /// How many predicates there are.
+    pub fn predicates(&self) -> usize {
+        self.tails.len()
+    }
+
+    /// How many properties there are.
+    pub fn properties(&self) -> usize {
+        self.owners.len()
+    }
+
+    /// All tails of `predicate(head, ?)`, sorted.
+    pub fn tails(&self, predicate: Predicate, head: Entity) -> &[u32] {
+        self.tails[predicate.index()].row(head.0)
+    }
+
+    /// All heads of `predicate(?, tail)`, sorted.
+    pub fn heads(&self, predicate: Predicate, tail: Entity) -> &[u32] {
+        self.heads[predicate.index()].row(tail.0)
+    }
+
+    /// All that have `property`, sorted.
+    pub fn owners(&self, property: Property) -> &[u32] {
+        &self.owners[property.index()]
+    }
+
+    /// How many facts `predicate` has.
+    pub fn count(&self, predicate: Predicate) -> usize {
+        self.tails[predicate.index()].list.len()
+    }
+
+    /// Whether `fact` is one of them.
+    pub fn holds(&self, fact: Triple) -> bool {
+        self.tails(fact.predicate, fact.head).binary_search(&fact.tail.0).is_ok()
+    }
+
+    /// All pairs of `predicate`, sorted.
+    pub fn pairs(&self, predicate: Predicate) -> impl Iterator<Item = (Entity, Entity)> + '_ {
+        let heads = (0..self.entities as u32).map(Entity);
+        heads.flat_map(move |head| self.tails(predicate, head).iter().map(move |&tail| (head, Entity(tail))))
+    }
+
+    /// The neighbours of `from` under `predicate`, read forward or backward, one fact left out.
+    pub(super) fn neighbours(
+        &self,
+        predicate: Predicate,
+        forward: bool,
+        from: u32,
+        without: Option<Triple>,
+    ) -> Cow<'_, [u32]> {
+        let from = Entity(from);
+        let row = if forward { self.tails(predicate, from) } else { self.heads(predicate, from) };
+        let gone = without.filter(|fact| fact.predicate == predicate).and_then(|fact| {
+            let (near, far) = if forward { (fact.head, fact.tail) } else { (fact.tail, fact.head) };
+            if near == from { row.binary_search(&far.0).ok() } else { None }
+        });
+        match gone {
+            None => Cow::Borrowed(row),
+            Some(place) => Cow::Owned([&row[..place], &row[place + 1..]].concat()),
+        }
+    }
+}
+
+impl From<&Graph> for Facts {
+    /// The facts of a graph: all whose value is above 0.
+    fn from(graph: &Graph) -> Self {
+        let (predicates, properties) = (graph.predicates(), graph.properties());
+        let (mut facts, mut traits) = (Vec::new(), Vec::new());
+        for entity in 0..graph.entities() {
+            for link in graph.row(entity) {
+                let members = graph.classes().members(link.class as usize);
+                for member in members.iter().filter(|member| member.value > 0.0) {
+                    if (member.filler as usize) < predicates {
+                        facts.push(Triple::new(link.entity, member.filler, entity as u32));
+                    }
+                }
+            }
+            let kind = graph.kinds().members(graph.kind(entity) as usize);
+            traits.extend(
+                kind.iter()
+                    .filter(|member| member.value > 0.0)
+                    .map(|member| Trait { entity: Entity(entity as u32), property: Property(member.filler) }),
+            );
+        }
+        Facts::new(graph.entities(), predicates, properties, &facts, &traits)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn facts_are_found_both_ways_and_survive_a_graph() {
+        let facts = [Triple::new(0, 1, 2), Triple::new(0, 1, 1), Triple::new(0, 1, 2), Triple::new(2, 0, 2)];
+        let traits = [Trait { entity: Entity(1), property: Property(0) }];
+        for index in
+            [Facts::new(3, 2, 1, &facts, &traits), Facts::from(&Graph::new(3, 2, 1, &facts, &traits))]
+        {
+            assert_eq!(index.tails(Predicate(1), Entity(0)), [1, 2]);
+            assert_eq!(index.heads(Predicate(1), Entity(2)), [0]);
+            assert_eq!(index.owners(Property(0)), [1]);
+            assert_eq!((index.count(Predicate(1)), index.count(Predicate(0))), (2, 1));
+            let left_out = Some(Triple::new(0, 1, 2));
+            assert_eq!(index.neighbours(Predicate(1), true, 0, left_out).as_ref(), [1]);
+            assert!(index.neighbours(Predicate(1), false, 2, left_out).is_empty());
+            assert_eq!(index.neighbours(Predicate(0), false, 2, left_out).as_ref(), [2]);
+        }
+    }
+}

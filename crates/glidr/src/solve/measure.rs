@@ -1,0 +1,157 @@
+//! How good a rule is, counted exactly.
+//!
+//! A rule is never credited with the fact it is asked about: where `p(a, b)` is a fact and the body
+//! looks up `p`, the pair counts as an answer only if the body holds without that fact.
+
+use serde::Serialize;
+
+use super::{Ended, Facts, Found, Limits, Solver};
+use crate::error::Result;
+use crate::graph::{Entity, Triple};
+use crate::rule::Rule;
+
+/// What is counted of one rule on the facts.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Measures {
+    /// Answers that are facts of the target.
+    pub support: usize,
+    /// Answers.
+    pub body: usize,
+    /// Answers whose head has a tail of the target: others may be true and unknown.
+    pub pca_body: usize,
+    /// Facts of the target.
+    pub facts: usize,
+    /// How the count ended; after a limit the figures are of what was found until then.
+    pub ended: Ended,
+}
+
+impl Measures {
+    /// support / body: the chance that an answer is a known fact.
+    pub fn confidence(&self) -> f64 {
+        share(self.support, self.body)
+    }
+
+    /// support / `pca_body`: the same under the partial completeness assumption, that a head with one
+    /// known tail has all its tails known.
+    pub fn pca_confidence(&self) -> f64 {
+        share(self.support, self.pca_body)
+    }
+
+    /// support / facts: how much of the target the rule explains.
+    pub fn head_coverage(&self) -> f64 {
+        share(self.support, self.facts)
+    }
+
+    /// support / (body + `doubt`): confidence that asks for evidence.
+    pub fn cautious(&self, doubt: f64) -> f64 {
+        self.support as f64 / (self.body as f64 + doubt)
+    }
+}
+
+/// How well a rule's answers meet facts that were held out.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct HeldOut {
+    /// Of the answers that are no known facts, the share that is held out.
+    pub precision: f64,
+    /// Of the held-out facts, the share that is answered.
+    pub recall: f64,
+    /// The harmonic mean of both.
+    pub f1: f64,
+}
+
+fn share(part: usize, whole: usize) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}
+
+impl Solver<'_> {
+    /// All answers, without those that hold only because they are facts themselves.
+    pub fn fair_answers(&self) -> Found<Vec<(Entity, Entity)>> {
+        let mut found = self.answers();
+        let target = self.rule.target;
+        if self.rule.uses(target) {
+            found.value.retain(|&(head, tail)| {
+                let fact = Triple { head, predicate: target, tail };
+                !self.facts.holds(fact) || self.holds_without(head, tail, fact).value
+            });
+        }
+        found
+    }
+
+    /// Counts the rule on the facts it is evaluated on.
+    pub fn measure(&self) -> Measures {
+        let found = self.fair_answers();
+        let target = self.rule.target;
+        let fact =
+            |&&(head, tail): &&(Entity, Entity)| self.facts.holds(Triple { head, predicate: target, tail });
+        Measures {
+            support: found.value.iter().filter(fact).count(),
+            body: found.value.len(),
+            pca_body: found
+                .value
+                .iter()
+                .filter(|(head, _)| !self.facts.tails(target, *head).is_empty())
+                .count(),
+            facts: self.facts.count(target),
+            ended: found.ended,
+        }
+    }
+
+    /// Counts the rule against held-out facts of its target.
+    pub fn measure_on(&self, held_out: &[(Entity, Entity)]) -> HeldOut {
+        let target = self.rule.target;
+        let mut new = self.answers().value;
+        new.retain(|&(head, tail)| !self.facts.holds(Triple { head, predicate: target, tail }));
+        let hits = held_out.iter().filter(|pair| new.binary_search(pair).is_ok()).count();
+        let (precision, recall) = (share(hits, new.len()), share(hits, held_out.len()));
+        let sum = precision + recall;
+        HeldOut { precision, recall, f1: if sum > 0.0 { 2.0 * precision * recall / sum } else { 0.0 } }
+    }
+}
+
+impl Rule {
+    /// Counts the rule on `facts`, within `limits`.
+    pub fn measure(&self, facts: &Facts, limits: Limits) -> Result<Measures> {
+        Ok(Solver::new(self, facts, limits)?.measure())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::Predicate;
+    use crate::rule::{Atom, Literal, Term};
+
+    fn literal(predicate: u32, a: Term, b: Term) -> Literal {
+        Literal::any_of(vec![Atom::Pair(Predicate(predicate), a, b)])
+    }
+
+    #[test]
+    fn a_rule_gets_no_credit_for_the_fact_it_is_asked_about() {
+        let facts = [Triple::new(0, 0, 1), Triple::new(1, 0, 0), Triple::new(2, 0, 3), Triple::new(3, 1, 3)];
+        let facts = Facts::new(4, 2, 0, &facts, &[]);
+        let measure = |body: &[Literal]| {
+            Rule::new(Predicate(0), body).measure(&facts, Limits::default()).expect("a sound rule")
+        };
+        // A fact says nothing of itself, but a symmetric pair says something of each other.
+        assert_eq!(measure(&[literal(0, Term::X, Term::Y)]).body, 0);
+        let inverse = measure(&[literal(0, Term::Y, Term::X)]);
+        assert_eq!((inverse.support, inverse.body, inverse.facts), (2, 3, 3));
+        assert_eq!(inverse.pca_body, 2);
+        // p(2, 3) would be found through itself and the loop at 3.
+        let through = [literal(0, Term::X, Term::Z(1)), literal(1, Term::Z(1), Term::Y)];
+        assert_eq!((measure(&through).support, measure(&through).body), (0, 0));
+    }
+
+    #[test]
+    fn held_out_facts_give_precision_and_recall() {
+        let facts = [Triple::new(0, 1, 1), Triple::new(1, 1, 2), Triple::new(2, 1, 3), Triple::new(0, 0, 1)];
+        let facts = Facts::new(5, 2, 0, &facts, &[]);
+        let rule = Rule::new(Predicate(0), &[literal(1, Term::X, Term::Y)]);
+        let solver = Solver::new(&rule, &facts, Limits::default()).expect("a sound rule");
+        let found = solver.measure_on(&[(Entity(1), Entity(2)), (Entity(4), Entity(4))]);
+        assert_eq!((found.precision, found.recall, found.f1), (0.5, 0.5, 0.5));
+        let measures = solver.measure();
+        assert_eq!((measures.confidence(), measures.head_coverage()), (1.0 / 3.0, 1.0));
+        assert_eq!((measures.pca_confidence(), measures.cautious(1.0)), (1.0, 0.25));
+    }
+}

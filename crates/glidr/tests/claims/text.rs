@@ -1,0 +1,127 @@
+//! Rules as text: printed and read back unchanged, and errors that point at the place.
+
+use std::path::Path;
+
+use glidr::graph::{Names, Vocabulary};
+use glidr::rule::{Atom, Clause, Literal, Rule, RuleNames, Term, parse_rules};
+use glidr::{Dataset, Entity, Predicate, Property};
+use proptest::prelude::*;
+
+fn one(text: &str, names: &Vocabulary) -> glidr::Result<Rule> {
+    match &parse_rules(Path::new("my.rules"), text)?[..] {
+        [Clause::Rule(written)] => written.rule(Path::new("my.rules"), names),
+        other => panic!("not one rule: {other:?}"),
+    }
+}
+
+fn rule_names(names: &Vocabulary) -> RuleNames<'_> {
+    RuleNames {
+        predicates: &names.predicates,
+        properties: &names.properties,
+        entities: Some(&names.entities),
+    }
+}
+
+/// Distinct names of any characters that data may hold.
+fn hostile(count: usize) -> impl Strategy<Value = Names> {
+    let name = prop_oneof![
+        "[^\t\n\r]{1,8}",
+        "[a-zA-Z_][a-z0-9_]{0,4}",
+        prop::sample::select(vec!["X", "Y", "Z1", "true", "/film/director", "it's", r"a\b", "a.b", "%"])
+            .prop_map(String::from),
+    ];
+    prop::collection::hash_set(name, count).prop_map(Names::new)
+}
+
+fn term(number: u8) -> Term {
+    match number % 6 {
+        0 => Term::X,
+        1 => Term::Y,
+        2 => Term::Constant(Entity(u32::from(number / 6) % 4)),
+        n => Term::Z(n),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_printed_rule_is_read_as_the_same_rule_and_printed_the_same(
+        (predicates, properties, entities) in (hostile(3), hostile(2), hostile(4)),
+        draws in prop::collection::vec((0u8..24, 0u8..24, prop::collection::vec((0u32..6, prop::bool::ANY), 1..4), prop::bool::ANY), 0..6),
+        number in prop::option::of(0.0f64..1.0),
+    ) {
+        let names = Vocabulary { entities, predicates, properties };
+        let literals: Vec<Literal> = draws.iter().map(|(a, b, fillers, own)| {
+            let (a, b) = (term(*a), term(*b));
+            Literal::any_of(fillers.iter().map(|&(filler, turned)| match (own, turned) {
+                (true, _) => Atom::Own(Property(filler % 2), a),
+                (_, true) => Atom::Pair(Predicate(filler % 3), b, a),
+                _ => Atom::Pair(Predicate(filler % 3), a, b),
+            }).collect())
+        }).collect();
+        let rule = Rule::new(Predicate(0), &literals);
+        let plain = rule.show(rule_names(&names));
+        let text = number.map_or(plain.clone(), |number| format!("{number} :: {plain}"));
+        prop_assert_eq!(&one(&text, &names).expect("what was printed can be read"), &rule);
+        match &parse_rules(Path::new("r"), &text).expect("readable")[..] {
+            [Clause::Rule(written)] => {
+                prop_assert_eq!(written.to_string(), text);
+                prop_assert_eq!(written.number, number);
+            }
+            other => prop_assert!(false, "{other:?}"),
+        }
+    }
+
+    #[test]
+    fn no_text_makes_the_reader_panic(text in "[a-zXYZ:.,;()%'\\\\ \n0-9-]{0,60}") {
+        let _ = parse_rules(Path::new("r"), &text);
+    }
+}
+
+#[test]
+fn a_rule_is_printed_back_as_it_was_written() {
+    let text = "0.5 :: uncle(A, B) :- brother(A, Who), (mother(Who, B) ; father(Who, B)), aunt(A, 'Ann').";
+    match &parse_rules(Path::new("r"), text).expect("a sound text")[..] {
+        [Clause::Rule(written)] => assert_eq!(written.to_string(), text),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn names_of_variables_and_comments_make_no_difference() {
+    let names = Dataset::families(0).names().clone();
+    let plain = one("uncle(X, Y) :- brother(X, Z1), (mother(Z1, Y) ; father(Z1, Y)).", &names);
+    let other = "% an uncle is a parent's brother\nuncle(Who,Of):-(father(P,Of);mother(P,Of)), % or\n brother(Who,P) .";
+    assert_eq!(one(other, &names).expect("sound"), plain.expect("sound"));
+}
+
+#[test]
+fn an_error_points_at_its_line_and_column() {
+    let names = Dataset::families(0).names().clone();
+    for (text, said) in [
+        (
+            "uncle(X, Y) :- brother(X, Z),\n  fother(Z, Y).",
+            "my.rules:2:3: unknown predicate “fother”; did you mean one of “father”, “mother”",
+        ),
+        ("uncle(X, Y) :- brother(X Z).", "my.rules:1:26: the arguments (one or two) must be followed by “)”"),
+        ("uncle(X, Y) : brother(X, Y).", "my.rules:1:13: names with signs must be in single quotes"),
+        ("uncle(X, X) :- brother(X, Y).", "my.rules:1:1: the head must have two different variables"),
+        ("uncle(X, Y) :- 'brother(X, Y).", "my.rules:1:16: a quoted name must end on its line"),
+        ("uncle(X, Y) :- brother(X, Y)", "my.rules:1:29: a rule's body must be followed by “.”"),
+        ("uncle(X, Y) :- (father(X, Y) ; father(X, Z)).", "my.rules:1:32: the atoms of a disjunction"),
+        ("uncle(X, Y) :- father(X, nobody).", "my.rules:1:16: unknown entity “nobody”"),
+        ("uncle(X, Y) :- tall(X).", "my.rules:1:16: unknown property “tall”"),
+    ] {
+        let error = one(text, &names).expect_err(text).to_string();
+        assert!(error.starts_with(said), "{text}\n{error}");
+    }
+}
+
+#[test]
+fn too_many_variables_are_refused_before_they_cost_anything() {
+    let names = Dataset::families(0).names().clone();
+    let chain: Vec<String> = (0..30).map(|n| format!("father(V{n}, V{})", n + 1)).collect();
+    let error = one(&format!("uncle(V0, V30) :- {}.", chain.join(", ")), &names).expect_err("too many");
+    assert!(error.to_string().contains("at most 9 variables"), "{error}");
+}
