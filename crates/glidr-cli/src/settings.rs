@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::{Args, ValueEnum};
-use glidr::learn::{Engine, Negative, Positives};
+use glidr::infer::Engine;
+use glidr::learn::{Negative, Positives};
 use glidr::rule::{Clause, parse_rules};
 use glidr::{Extraction, Training};
 

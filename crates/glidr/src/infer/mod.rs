@@ -5,6 +5,7 @@
 
 mod batch;
 mod domain;
+mod engine;
 mod message;
 mod round;
 mod sparse;
@@ -13,6 +14,7 @@ mod tape;
 mod weights;
 
 pub use batch::Batch;
+pub use engine::Engine;
 pub(crate) use round::Pass;
 pub use sparse::Sparse;
 pub use tables::Tables;

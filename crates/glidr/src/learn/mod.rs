@@ -21,12 +21,12 @@ pub use loss::pairwise_logistic;
 use passes::Room;
 pub(crate) use sample::Sampler;
 pub use sample::{Negative, Pair};
-pub use settings::{Engine, Positives, Training};
+pub use settings::{Positives, Training};
 use unit::{Setting, Unit};
 
 use crate::error::{Error, Result};
 use crate::graph::{Dataset, Graph, Predicate, Split, Triple, Veil};
-use crate::infer::{Sparse, Tape};
+use crate::infer::{Engine, Sparse, Tape};
 use crate::model::{Background, DataMark, Ensemble, Model, SoftRule};
 use crate::rule::{Clause, Filling, Schema, parse_rules};
 

@@ -1,8 +1,8 @@
 //! Both engines behind one door: losses and gradients of some rules on one batch.
 
-use super::{Engine, Pair, pairwise_logistic};
+use super::{Pair, pairwise_logistic};
 use crate::graph::Graph;
-use crate::infer::{Batch, Slots, Sparse, Tables, Tape, Weights, lane_width};
+use crate::infer::{Batch, Engine, Slots, Sparse, Tables, Tape, Weights, lane_width};
 use crate::rule::Schema;
 
 /// A thread's room for message passing, by either engine.

@@ -4,7 +4,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::Negative;
 use crate::error::{Error, Result};
-use crate::graph::Graph;
+use crate::infer::Engine;
 
 /// Where positives come from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -16,40 +16,6 @@ pub enum Positives {
     /// *facts* and *train*, which are both background; each batch's own facts are taken out of it
     /// for its step.
     All,
-}
-
-/// Which engine passes messages. Both give the same scores and derivatives but for the order of
-/// summation.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Engine {
-    /// Chosen by the graph: dense where two steps from an entity cover much of it, else sparse.
-    #[default]
-    Auto,
-    /// Queries side by side, every entity worked out.
-    Dense,
-    /// Rules side by side, only what a query touches worked out.
-    Sparse,
-}
-
-/// Above this share of links within two steps of an entity, the dense engine is the faster one.
-const MOST_REACH: f64 = 0.1;
-
-impl Engine {
-    /// The word for it in settings.
-    pub fn name(self) -> &'static str {
-        ["auto", "dense", "sparse"][self as usize]
-    }
-
-    /// The engine for a graph: a choice by the graph alone, so that it is the same everywhere.
-    #[must_use]
-    pub fn chosen(self, graph: &Graph) -> Engine {
-        match self {
-            Engine::Auto if graph.reach() > MOST_REACH => Engine::Dense,
-            Engine::Auto => Engine::Sparse,
-            given => given,
-        }
-    }
 }
 
 /// How to train. The defaults are the paper's for Family, Kinships and UMLS

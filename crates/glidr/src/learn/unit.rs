@@ -8,9 +8,9 @@ use std::ops::Range;
 use rand_distr::{Distribution, StandardNormal};
 
 use super::passes::{Room, Task};
-use super::{AdamW, Engine, Pair, Sampler, Training, pairwise_logistic};
+use super::{AdamW, Pair, Sampler, Training, pairwise_logistic};
 use crate::graph::{Graph, Predicate, Veil};
-use crate::infer::{Slots, Weights};
+use crate::infer::{Engine, Slots, Weights};
 use crate::random::{Purpose, stream};
 use crate::rule::{Filling, Schema};
 

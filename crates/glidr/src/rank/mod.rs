@@ -225,9 +225,10 @@ impl Ranking {
             let goals = scorer.map_or(vec![0.0; pairs.len()], |scorer| scorer.scores(&pairs));
             // Only a candidate that reaches the lowest goal can be at or above one.
             let floor = goals.iter().copied().fold(f32::INFINITY, f32::min) * (1.0 - TIE);
+            let least = scorer.map_or(floor, |scorer| scorer.least_bound(floor));
             let rivals: Vec<Entity> = (0..entities as u32)
                 .map(Entity)
-                .filter(|rival| bounds.as_ref().is_none_or(|bounds| bounds.of(*rival) >= floor))
+                .filter(|rival| bounds.as_ref().is_none_or(|bounds| bounds.of(*rival) >= least))
                 .filter(|rival| true_answers.binary_search(rival).is_err())
                 .collect();
             let pairs = || -> Vec<_> { rivals.iter().map(|&rival| task.asked.pair(known, rival)).collect() };

@@ -1,8 +1,10 @@
 //! Scores of an ensemble: of given pairs, or bounds for every candidate at once.
 
+use std::sync::{Mutex, MutexGuard};
+
 use crate::extract::Extraction;
 use crate::graph::{Entity, Graph};
-use crate::infer::{Batch, Pass, Tables, Tape, lane_width};
+use crate::infer::{Batch, Engine, Pass, Sparse, Tables, Tape, lane_width};
 use crate::model::Ensemble;
 use crate::rule::Schema;
 
@@ -50,7 +52,13 @@ pub struct Scorer<'g> {
     graph: &'g Graph,
     rules: Vec<(Tables, f32)>,
     rounds: usize,
+    /// On a sparse graph: the rules in blocks of eight, with their profiles.
+    blocks: Option<Mutex<Vec<Sparse>>>,
 }
+
+/// How far a score of the sparse engine may be above its bound, relative to it: sums in another
+/// order differ by a little.
+const ORDER: f32 = 2e-5;
 
 impl<'g> Scorer<'g> {
     /// Prepares every rule of the ensemble, soft or hard, with its vote.
@@ -63,13 +71,40 @@ impl<'g> Scorer<'g> {
     ) -> Self {
         let weights = ensemble.weights(&schema, hard);
         let rules = weights.iter().zip(&ensemble.rules);
-        let rules = rules.map(|(weights, rule)| (Tables::new(weights, schema, graph), rule.vote)).collect();
-        Scorer { graph, rules, rounds }
+        let rules: Vec<(Tables, f32)> =
+            rules.map(|(weights, rule)| (Tables::new(weights, schema, graph), rule.vote)).collect();
+        let blocks = (Engine::Auto.chosen(graph) == Engine::Sparse).then(|| {
+            let prepare = |rules: &[(Tables, f32)]| {
+                let tables: Vec<Tables> = rules.iter().map(|(tables, _)| tables.clone()).collect();
+                let mut sparse = Sparse::default();
+                sparse.prepare(graph, &tables, rounds);
+                sparse
+            };
+            Mutex::new(rules.chunks(Sparse::RULES).map(prepare).collect())
+        });
+        Scorer { graph, rules, rounds, blocks }
+    }
+
+    /// Every block of rules of the sparse engine with its first rule's number, where it is in use.
+    fn blocks(&self) -> Option<MutexGuard<'_, Vec<Sparse>>> {
+        self.blocks.as_ref().map(|blocks| blocks.lock().expect("no thread panics while it scores"))
+    }
+
+    /// The least bound of a candidate that can reach `score`.
+    pub(crate) fn least_bound(&self, score: f32) -> f32 {
+        if self.blocks.is_some() { score * (1.0 - ORDER) } else { score }
     }
 
     /// The scores of `pairs`: weighted sums in the order of the rules.
     pub fn scores(&self, pairs: &[(Entity, Entity)]) -> Vec<f32> {
-        self.scores_by(&self.rules, pairs)
+        let Some(mut blocks) = self.blocks() else { return self.scores_by(&self.rules, pairs) };
+        let mut sums = vec![0.0; pairs.len()];
+        for (rules, block) in self.rules.chunks(Sparse::RULES).zip(blocks.iter_mut()) {
+            for (sum, lanes) in sums.iter_mut().zip(block.scores_only(self.graph, pairs)) {
+                rules.iter().zip(lanes).for_each(|((_, vote), score)| *sum += vote * score);
+            }
+        }
+        sums
     }
 
     fn scores_by(&self, rules: &[(Tables, f32)], pairs: &[(Entity, Entity)]) -> Vec<f32> {
@@ -140,6 +175,20 @@ impl<'g> Scorer<'g> {
     ) -> Vec<f32> {
         let shares = |rival: Entity| bounds.rules.iter().map(|rule| rule[rival.index()]).collect();
         let mut open: Vec<(Entity, Vec<f32>)> = rivals.iter().map(|&rival| (rival, shares(rival))).collect();
+        let least = self.least_bound(floor);
+        if let Some(mut blocks) = self.blocks() {
+            for (number, block) in blocks.iter_mut().enumerate() {
+                let pairs: Vec<_> = open.iter().map(|&(rival, _)| asked.pair(known, rival)).collect();
+                let first = number * Sparse::RULES;
+                for ((_, shares), lanes) in open.iter_mut().zip(block.scores_only(self.graph, &pairs)) {
+                    let votes = self.rules[first..].iter().map(|(_, vote)| vote);
+                    let scores = votes.zip(lanes).map(|(vote, score)| vote * score);
+                    shares[first..].iter_mut().zip(scores).for_each(|(share, score)| *share = score);
+                }
+                open.retain(|(_, shares)| sum(shares) >= least);
+            }
+            return open.iter().map(|(_, shares)| sum(shares)).collect();
+        }
         for number in 0..self.rules.len() {
             let pairs: Vec<_> = open.iter().map(|&(rival, _)| asked.pair(known, rival)).collect();
             let scores = self.scores_by(&self.rules[number..=number], &pairs);
@@ -167,7 +216,9 @@ impl<'g> Scorer<'g> {
         order.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
         let mut best: Vec<Answer> = Vec::new();
         for chunk in order.chunks(lane_width(self.graph)) {
-            if best.len() >= count && best.last().is_none_or(|least| chunk[0].1 < least.score) {
+            if best.len() >= count
+                && best.last().is_none_or(|least| chunk[0].1 < self.least_bound(least.score))
+            {
                 break;
             }
             let pairs: Vec<_> = chunk.iter().map(|&(candidate, _)| asked.pair(known, candidate)).collect();

@@ -2,8 +2,8 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use glidr::infer::Slots;
-use glidr::learn::{Ended, Engine, Positives};
+use glidr::infer::{Engine, Slots};
+use glidr::learn::{Ended, Positives};
 use glidr::{Dataset, Extraction, Model, Ranking, Run, Training};
 
 fn quick() -> Training {

@@ -76,6 +76,11 @@ impl Sparse {
         pulp::Arch::new().dispatch(There { setting, room, queries, pairs })
     }
 
+    /// The same, keeping nothing for an adjoint: for any number of pairs.
+    pub fn scores_only(&mut self, graph: &Graph, pairs: &[(Entity, Entity)]) -> Vec<[f32; LANES]> {
+        pairs.iter().map(|&pair| self.scores(graph, &[pair])[0]).collect()
+    }
+
     /// The adjoint of [`Sparse::scores`], to be called right after it: for each rule, the
     /// derivative of Σ `d_score`·score by its tables.
     pub fn adjoint(&mut self, graph: &Graph, d_scores: &[[f32; LANES]]) -> Vec<Tables> {
