@@ -334,3 +334,26 @@ fn resume_names_the_settings_that_differ() {
     let output = run(folder.path(), "learn -o m.glidr --resume --rules 3");
     assert!(stderr(&output).contains("other settings than these: rules"), "{}", stderr(&output));
 }
+
+#[cfg(unix)]
+#[test]
+fn experiment_hands_over_to_the_program_beside_it_or_says_how_to_get_it() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = folder();
+    let copy = folder.path().join("glidr");
+    fs::copy(assert_cmd::cargo::cargo_bin!("glidr"), &copy).expect("copied");
+    let run = || {
+        let mut command = Command::new(&copy);
+        command.env("PATH", folder.path()).args(["experiment", "--json", "mnist", "data", "--epochs", "3"]);
+        command.output().expect("the program starts")
+    };
+    let alone = run();
+    assert_eq!(alone.status.code(), Some(1));
+    assert!(stderr(&alone).contains("cargo install --path crates/glidr-neural"), "{}", stderr(&alone));
+    let other = folder.path().join("glidr-experiment");
+    fs::write(&other, "#!/bin/sh\necho \"$@\"\nexit 7\n").expect("written");
+    fs::set_permissions(&other, fs::Permissions::from_mode(0o755)).expect("may be run");
+    let handed = run();
+    assert_eq!(handed.status.code(), Some(7));
+    assert_eq!(String::from_utf8_lossy(&handed.stdout).trim(), "--json mnist data --epochs 3");
+}

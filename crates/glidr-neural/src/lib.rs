@@ -1,4 +1,4 @@
-//! GLIDR as a differentiable layer: rules on top of a network, trained end to end.
+#![doc = include_str!("../../../docs/neural.md")]
 
 mod kernel;
 pub mod kin;

@@ -3,6 +3,7 @@
 pub mod idx;
 pub mod judge;
 pub mod network;
+pub mod pictures;
 pub mod settings;
 pub mod study;
 
