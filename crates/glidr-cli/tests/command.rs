@@ -355,5 +355,5 @@ fn experiment_hands_over_to_the_program_beside_it_or_says_how_to_get_it() {
     fs::set_permissions(&other, fs::Permissions::from_mode(0o755)).expect("may be run");
     let handed = run();
     assert_eq!(handed.status.code(), Some(7));
-    assert_eq!(String::from_utf8_lossy(&handed.stdout).trim(), "--json mnist data --epochs 3");
+    assert_eq!(String::from_utf8_lossy(&handed.stdout).trim(), "mnist data --epochs 3 --json");
 }
