@@ -209,7 +209,8 @@ fn rules(run: &Run) -> Picture {
                 "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"17\" fill=\"#eee\" stroke=\"#555\"/>"
             ));
             picture.label(x, y + 4.0, 12, "#000", &format!("Z{}", variable + 1));
-            picture.label(x, y + 30.0, 11, "#555", &own.join(" or "));
+            let below = if y < middle_y { -23.0 } else { 31.0 };
+            picture.label(x, y + below, 11, "#555", &own.join(" or "));
         }
     }
     picture
