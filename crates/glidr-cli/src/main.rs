@@ -4,6 +4,7 @@
 //! standard output, progress and messages to standard error.
 
 mod eval;
+mod experiment;
 mod info;
 mod keeper;
 mod learn;
@@ -71,6 +72,7 @@ enum Command {
     Solve(solve::Solve),
     /// Describe a model file or a data set
     Info(info::Info),
+    Experiment(experiment::Experiment),
     /// Print a completion script for a shell
     Completions {
         /// The shell
@@ -92,6 +94,7 @@ fn main() -> ExitCode {
         Command::Predict(predict) => predict.run(&output),
         Command::Solve(solve) => solve.run(&output),
         Command::Info(info) => info.run(&output),
+        Command::Experiment(experiment) => experiment.run(&output, arguments.threads),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Arguments::command(), "glidr", &mut script);

@@ -403,3 +403,26 @@ fn rules_that_search_finds_can_be_kept_and_ranked_with_again() {
     let mixed = json(&run(folder.path(), "eval m.glidr --hard search --rules own.rules --json"));
     assert_eq!(mixed["queries"], direct["queries"]);
 }
+
+#[cfg(unix)]
+#[test]
+fn experiment_hands_over_to_the_program_beside_it_or_says_how_to_get_it() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = folder();
+    let copy = folder.path().join("glidr");
+    fs::copy(assert_cmd::cargo::cargo_bin!("glidr"), &copy).expect("copied");
+    let run = || {
+        let mut command = Command::new(&copy);
+        command.env("PATH", folder.path()).args(["experiment", "--json", "mnist", "data", "--epochs", "3"]);
+        command.output().expect("the program starts")
+    };
+    let alone = run();
+    assert_eq!(alone.status.code(), Some(1));
+    assert!(stderr(&alone).contains("cargo install --path crates/glidr-neural"), "{}", stderr(&alone));
+    let other = folder.path().join("glidr-experiment");
+    fs::write(&other, "#!/bin/sh\necho \"$@\"\nexit 7\n").expect("written");
+    fs::set_permissions(&other, fs::Permissions::from_mode(0o755)).expect("may be run");
+    let handed = run();
+    assert_eq!(handed.status.code(), Some(7));
+    assert_eq!(String::from_utf8_lossy(&handed.stdout).trim(), "mnist data --epochs 3 --json");
+}

@@ -25,15 +25,19 @@ const LARGEST: u64 = 16 << 30;
 
 /// Numbers with a shape.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Tensor {
+pub struct Tensor {
+    /// The shape.
     pub shape: Vec<usize>,
+    /// The numbers, row by row.
     pub values: Vec<f32>,
 }
 
 /// A header and named tensors.
 #[derive(Clone, Debug)]
-pub(crate) struct Container<H> {
+pub struct Container<H> {
+    /// What is said about the tensors.
     pub header: H,
+    /// The tensors by name.
     pub tensors: BTreeMap<String, Tensor>,
 }
 

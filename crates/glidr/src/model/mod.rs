@@ -1,7 +1,7 @@
 //! What is learned: soft rules, the ensemble for one target, all targets together, and the file
 //! they are saved in.
 
-mod container;
+pub mod container;
 mod file;
 
 use serde::{Deserialize, Serialize};

@@ -1,0 +1,243 @@
+//! Pictures of what a run found, as SVG: links on real digits, the rule of each digit, the confusion matrix.
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+
+use burn::tensor::Device;
+use glidr::infer::Slots;
+use glidr::rule::{Filler, Filling};
+use glidr::{Error, Extraction, Result};
+
+use super::idx::{Digits, SIDE};
+use super::judge::Confusion;
+use super::network::{GRID, PATCH, PATCHES, patches};
+use super::settings::DIGITS;
+use super::study::Run;
+use crate::layer::numbers;
+
+/// Pixels of a picture for one pixel of an image.
+const ZOOM: usize = 6;
+/// The strongest links of an image that are drawn.
+const ARROWS: usize = 14;
+const COLOURS: [&str; 8] =
+    ["#4c78a8", "#f58518", "#54a24b", "#e45756", "#72b7b2", "#b279a2", "#9d755d", "#eeca3b"];
+
+/// The slots of every rule filled by the top 0.25 of their weight.
+fn fillings(run: &Run) -> Vec<Filling> {
+    let (schema, parameters) = (run.network.schema, &run.parameters.0);
+    let pairs = schema.slots() * schema.fillers();
+    let owns = schema.variables * schema.own_fillers();
+    let part = |name: &str, rule: usize, size: usize| {
+        parameters.get(name).map_or(Vec::new(), |all| all.values[rule * size..][..size].to_vec())
+    };
+    let rules = 0..run.network.settings.rules();
+    rules
+        .map(|rule| {
+            let logits =
+                Slots { pairs: part("rule.pairs", rule, pairs), owns: part("rule.owns", rule, owns) };
+            Extraction::TopP(0.25).filling(&Slots::soft(&logits, &schema), &schema)
+        })
+        .collect()
+}
+
+fn predicate(filler: Filler) -> Option<usize> {
+    match filler {
+        Filler::Direct(predicate) | Filler::Inverse(predicate) => Some(predicate.index()),
+        Filler::True => None,
+    }
+}
+
+/// For every binary predicate, by how many digits' rules it is used (top 0.25 of a slot's weight).
+pub fn reuse(run: &Run) -> Result<Vec<usize>> {
+    let settings = &run.network.settings;
+    let mut used = vec![[false; DIGITS]; settings.predicates];
+    for (rule, filling) in fillings(run).iter().enumerate() {
+        let fillers = (0..run.network.schema.slots()).flat_map(|slot| filling.slot(slot));
+        for number in fillers.filter_map(|&filler| predicate(filler)) {
+            used[number][rule / settings.rules_per_digit] = true;
+        }
+    }
+    Ok(used.iter().map(|digits| digits.iter().filter(|&&used| used).count()).collect())
+}
+
+/// Draws all pictures into `folder`, with images of `digits` (say, the test images).
+pub fn draw(run: &Run, digits: &Digits, confusion: Option<&Confusion>, folder: &Path) -> Result<()> {
+    fs::create_dir_all(folder).map_err(|error| Error::file(folder, error))?;
+    write(folder, "rules.svg", &rules(run))?;
+    if let Some(confusion) = confusion {
+        write(folder, "confusion.svg", &matrix(confusion))?;
+    }
+    let reuse = reuse(run)?;
+    let mut order: Vec<usize> = (0..reuse.len()).collect();
+    order.sort_by_key(|&predicate| std::cmp::Reverse(reuse[predicate]));
+    for &predicate in order.iter().take(4) {
+        write(folder, &format!("links-{}.svg", predicate + 1), &links(run, digits, predicate)?)?;
+    }
+    Ok(())
+}
+
+fn write(folder: &Path, name: &str, picture: &Picture) -> Result<()> {
+    let path = folder.join(name);
+    let failed = |error| Error::file(&path, error);
+    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
+    file.write_all(picture.text().as_bytes()).map_err(failed)?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        file.as_file().set_permissions(fs::Permissions::from_mode(0o644)).map_err(failed)?;
+    }
+    file.persist(&path).map_err(|error| failed(error.error))?;
+    Ok(())
+}
+
+/// An SVG in the making.
+struct Picture {
+    width: usize,
+    height: usize,
+    body: String,
+}
+
+impl Picture {
+    fn new(width: usize, height: usize) -> Self {
+        Picture { width, height, body: String::new() }
+    }
+
+    fn add(&mut self, element: &str) {
+        self.body += element;
+        self.body.push('\n');
+    }
+
+    fn label(&mut self, x: f32, y: f32, size: usize, colour: &str, text: &str) {
+        self.add(&format!(
+            "<text x=\"{x:.1}\" y=\"{y:.1}\" font-size=\"{size}\" fill=\"{colour}\" text-anchor=\"middle\">{text}</text>"
+        ));
+    }
+
+    fn text(&self) -> String {
+        let (width, height) = (self.width, self.height);
+        format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" \
+             height=\"{height}\" font-family=\"sans-serif\">\n<defs><marker id=\"end\" viewBox=\"0 0 8 8\" refX=\"7\" \
+             refY=\"4\" markerWidth=\"5\" markerHeight=\"5\" orient=\"auto\"><path d=\"M0 0L8 4L0 8z\" \
+             fill=\"#f58518\"/></marker></defs>\n<rect width=\"{width}\" height=\"{height}\" fill=\"#fff\"/>\n{}</svg>\n",
+            self.body
+        )
+    }
+}
+
+/// The strongest links of one predicate on the first image of every digit.
+fn links(run: &Run, digits: &Digits, predicate: usize) -> Result<Picture> {
+    let firsts: Vec<usize> =
+        (0..DIGITS).filter_map(|d| digits.labels.iter().position(|&label| usize::from(label) == d)).collect();
+    let device = Device::flex();
+    let leaves = run.parameters.leaves(&device, false);
+    let facts = run.network.facts(&leaves, patches(digits, &firsts, &device))?;
+    let all = numbers(&facts.links)?;
+    let side = SIDE * ZOOM;
+    let mut picture = Picture::new(5 * (side + 10) + 10, 2 * (side + 30) + 10);
+    for (place, &number) in firsts.iter().enumerate() {
+        let (left, top) = (10 + (place % 5) * (side + 10), 30 + (place / 5) * (side + 30));
+        picture.add(&format!(
+            "<rect x=\"{left}\" y=\"{top}\" width=\"{side}\" height=\"{side}\" fill=\"#000\"/>"
+        ));
+        for (pixel, &light) in digits.image(number).iter().enumerate().filter(|(_, light)| **light > 40) {
+            let (x, y) = (left + pixel % SIDE * ZOOM, top + pixel / SIDE * ZOOM);
+            let light = light / 2;
+            picture.add(&format!(
+                "<rect x=\"{x}\" y=\"{y}\" width=\"{ZOOM}\" height=\"{ZOOM}\" fill=\"rgb({light},{light},{light})\"/>"
+            ));
+        }
+        let square = PATCHES * PATCHES;
+        let found = &all[(place * run.network.settings.predicates + predicate) * square..][..square];
+        let mut order: Vec<usize> = (0..square).filter(|&pair| found[pair] > 0.0).collect();
+        order.sort_by(|&a, &b| found[b].total_cmp(&found[a]));
+        let text = format!("{} links", order.len());
+        picture.label((left + side / 2) as f32, top as f32 - 6.0, 14, "#333", &text);
+        let centre = |patch: usize| {
+            let middle = |along: usize| along * PATCH * ZOOM + PATCH * ZOOM / 2;
+            (left + middle(patch % GRID), top + middle(patch / GRID))
+        };
+        for &pair in order.iter().take(ARROWS) {
+            let ((x1, y1), (x2, y2)) = (centre(pair / PATCHES), centre(pair % PATCHES));
+            picture.add(&format!(
+                "<line x1=\"{x1}\" y1=\"{y1}\" x2=\"{x2}\" y2=\"{y2}\" stroke=\"#f58518\" stroke-width=\"2\" \
+                 marker-end=\"url(#end)\"/>"
+            ));
+        }
+    }
+    Ok(picture)
+}
+
+/// The first rule of every digit: its variables in a ring, an arrow for every literal.
+fn rules(run: &Run) -> Picture {
+    let (schema, size) = (run.network.schema, 240);
+    let each = run.network.settings.rules_per_digit;
+    let mut picture = Picture::new(5 * size, 2 * size);
+    for (digit, filling) in fillings(run).iter().step_by(each).enumerate() {
+        let (middle_x, middle_y) = ((digit % 5 * size + 120) as f32, (digit / 5 * size + 130) as f32);
+        picture.label(middle_x, middle_y - 106.0, 18, "#000", &format!("digit {digit}"));
+        let place = |variable: usize| {
+            let angle = std::f32::consts::TAU * (variable as f32 + 0.5) / schema.variables as f32;
+            (middle_x - 78.0 * angle.cos(), middle_y - 78.0 * angle.sin())
+        };
+        for (slot, (i, j)) in schema.pairs().enumerate() {
+            for (number, &filler) in filling.slot(slot).iter().enumerate() {
+                let Some(predicate) = predicate(filler) else { continue };
+                let (from, to) = if matches!(filler, Filler::Direct(_)) { (i, j) } else { (j, i) };
+                let ((x1, y1), (x2, y2)) = (place(from), place(to));
+                let colour = COLOURS[predicate % COLOURS.len()];
+                let (dx, dy) = ((x2 - x1), (y2 - y1));
+                let (along, lift) = (dx.hypot(dy), 12.0 * number as f32);
+                let (end_x, end_y) = (x2 - dx / along * 20.0, y2 - dy / along * 20.0);
+                picture.add(&format!(
+                    "<line x1=\"{x1:.1}\" y1=\"{y1:.1}\" x2=\"{end_x:.1}\" y2=\"{end_y:.1}\" stroke=\"{colour}\" \
+                     stroke-width=\"2\" marker-end=\"url(#end)\"/>"
+                ));
+                let (x, y) = (x1 + dx * 0.4, y1 + dy * 0.4 - 3.0 - lift);
+                picture.label(x, y, 12, colour, &format!("p{}", predicate + 1));
+            }
+        }
+        for variable in 0..schema.variables {
+            let (x, y) = place(variable);
+            let own: Vec<String> = filling
+                .own_slot(variable)
+                .iter()
+                .map(|property| format!("q{}", property.index() + 1))
+                .collect();
+            picture.add(&format!(
+                "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"17\" fill=\"#eee\" stroke=\"#555\"/>"
+            ));
+            picture.label(x, y + 4.0, 12, "#000", &format!("Z{}", variable + 1));
+            let below = if y < middle_y { -23.0 } else { 31.0 };
+            picture.label(x, y + below, 11, "#555", &own.join(" or "));
+        }
+    }
+    picture
+}
+
+/// Rows: the digit shown; columns: the answer. Darker is more.
+fn matrix(confusion: &Confusion) -> Picture {
+    let cell = 44;
+    let mut picture = Picture::new(11 * cell + 20, 12 * cell);
+    let title = format!("rows: digit shown, columns: answer. Macro F1 {:.3}", confusion.macro_f1());
+    picture.label(270.0, 22.0, 15, "#000", &title);
+    for shown in 0..DIGITS {
+        let total: usize = confusion.counts[shown].iter().sum();
+        let edge = ((shown + 1) * cell + cell / 2) as f32;
+        picture.label(24.0, edge + 27.0, 15, "#000", &shown.to_string());
+        picture.label(edge, 58.0, 15, "#000", &shown.to_string());
+        for answer in 0..DIGITS {
+            let (x, y) = ((answer + 1) * cell, (shown + 1) * cell + 22);
+            let count = confusion.counts[shown][answer];
+            let share = count as f32 / total.max(1) as f32;
+            picture.add(&format!(
+                "<rect x=\"{x}\" y=\"{y}\" width=\"{cell}\" height=\"{cell}\" fill=\"#1f4e79\" fill-opacity=\"{share:.3}\" \
+                 stroke=\"#ccc\"/>"
+            ));
+            let colour = if share > 0.5 { "#fff" } else { "#333" };
+            picture.label((x + cell / 2) as f32, (y + 27) as f32, 12, colour, &count.to_string());
+        }
+    }
+    picture
+}

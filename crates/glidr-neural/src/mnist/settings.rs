@@ -1,0 +1,159 @@
+//! How the study of handwritten digits is set up.
+
+use glidr::{Error, Result, Schema};
+use serde::{Deserialize, Serialize};
+
+use crate::parameters::Pace;
+
+/// The digits: ten classes.
+pub const DIGITS: usize = 10;
+
+/// Settings of one run. The defaults are the paper's smaller study where it names a number (8 + 8
+/// predicates, N = 4, one rule per digit, links below 0.5 clipped); the rest was chosen on validation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Settings {
+    /// Binary predicates to learn.
+    pub predicates: usize,
+    /// Properties (unary predicates) to learn.
+    pub properties: usize,
+    /// Rules for each digit; a digit's score is the mean over its rules.
+    pub rules_per_digit: usize,
+    /// Schematic variables, N.
+    pub variables: usize,
+    /// Rounds of message passing.
+    pub rounds: usize,
+    /// Width of the encoder's hidden layers.
+    pub hidden: usize,
+    /// Numbers that describe a patch: the width of the encoder's last layer.
+    pub embedding: usize,
+    /// Numbers of a query or key of one predicate.
+    pub key: usize,
+    /// Links weaker than this are none.
+    pub least: f32,
+    /// Whether a clipped link can grow back by its own gradient (see [`crate::layer::soft_links`]).
+    pub revive: bool,
+    /// Spread of the first attention.
+    pub attention: f32,
+    /// First links of a patch by each predicate, on the mean.
+    pub links: f32,
+    /// Spread of the first logits.
+    pub spread: f32,
+    /// What scores are multiplied with before the softmax over digits.
+    pub sharpness: f32,
+    /// Images in a batch.
+    pub batch: usize,
+    /// Passes over the training images.
+    pub epochs: usize,
+    /// Rate of the encoder's AdamW.
+    pub rate: f32,
+    /// Decay of the encoder's AdamW.
+    pub decay: f32,
+    /// Rate of the rules' AdamW.
+    pub rule_rate: f32,
+    /// Decay of the rules' AdamW.
+    pub rule_decay: f32,
+    /// Whether both rates fall to nothing along half a cosine.
+    pub fade: bool,
+    /// Seed of every random choice.
+    pub seed: u64,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            predicates: 8,
+            properties: 8,
+            rules_per_digit: 1,
+            variables: 4,
+            rounds: 2,
+            hidden: 64,
+            embedding: 32,
+            key: 8,
+            least: 0.5,
+            revive: false,
+            attention: 2.0,
+            links: 2.0,
+            spread: 2.0,
+            sharpness: 10.0,
+            batch: 128,
+            epochs: 5,
+            rate: 0.0005,
+            decay: 0.0,
+            rule_rate: 0.1,
+            rule_decay: 0.0,
+            fade: true,
+            seed: 0,
+        }
+    }
+}
+
+impl Settings {
+    /// Refuses what is out of range, by name and value.
+    pub fn check(&self) -> Result<Schema> {
+        let counts = [
+            ("predicates", self.predicates, 1, 512),
+            ("properties", self.properties, 0, 512),
+            ("rules_per_digit", self.rules_per_digit, 1, 64),
+            ("rounds", self.rounds, 1, 64),
+            ("hidden", self.hidden, 1, 4096),
+            ("embedding", self.embedding, 1, 4096),
+            ("key", self.key, 1, 1024),
+            ("batch", self.batch, 1, 4096),
+            ("epochs", self.epochs, 1, 10_000),
+        ];
+        for (name, value, least, most) in counts {
+            if !(least..=most).contains(&value) {
+                return Err(Error::Setting(format!("{name} must be {least} to {most}, but is {value}")));
+            }
+        }
+        let numbers = [
+            ("least", self.least, 0.0, 0.99),
+            ("attention", self.attention, 0.0, 100.0),
+            ("links", self.links, 0.0, 49.0),
+            ("spread", self.spread, 0.0, 100.0),
+            ("sharpness", self.sharpness, 1e-3, 1e4),
+            ("rate", self.rate, 0.0, 10.0),
+            ("decay", self.decay, 0.0, 10.0),
+            ("rule_rate", self.rule_rate, 0.0, 10.0),
+            ("rule_decay", self.rule_decay, 0.0, 10.0),
+        ];
+        for (name, value, least, most) in numbers {
+            if !(least..=most).contains(&value) {
+                return Err(Error::Setting(format!("{name} must be {least} to {most}, but is {value}")));
+            }
+        }
+        Schema::new(self.variables, self.predicates, self.properties)
+    }
+
+    /// How many rules there are.
+    pub fn rules(&self) -> usize {
+        DIGITS * self.rules_per_digit
+    }
+
+    /// How far a parameter moves at `step` of `steps`: rules fast, the encoder slowly.
+    pub(super) fn pace(&self, name: &str, step: usize, steps: usize) -> Pace {
+        let done = step as f32 / steps.max(1) as f32;
+        let share = if self.fade { 0.5 + 0.5 * (std::f32::consts::PI * done).cos() } else { 1.0 };
+        if name.starts_with("rule") {
+            Pace { rate: share * self.rule_rate, decay: self.rule_decay }
+        } else {
+            Pace { rate: share * self.rate, decay: self.decay }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_setting_out_of_range_is_refused_by_name_and_value() {
+        let refused = |settings: Settings| settings.check().expect_err("out of range").to_string();
+        let error = refused(Settings { predicates: 0, ..Settings::default() });
+        assert_eq!(error, "predicates must be 1 to 512, but is 0");
+        let error = refused(Settings { rate: f32::NAN, ..Settings::default() });
+        assert_eq!(error, "rate must be 0 to 10, but is NaN");
+        assert!(Settings::default().check().is_ok());
+    }
+}

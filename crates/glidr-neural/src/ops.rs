@@ -1,0 +1,191 @@
+//! The layer's two operations for burn: scores of rules, and soft links, each with its own adjoint.
+//!
+//! In: tensors of the framework. Out: a tensor that knows its way back. `docs/neural.md` shows how
+//! they are used; [`crate::layer`] has the functions that check their arguments.
+
+use std::sync::Arc;
+
+use burn::backend::autodiff::checkpoint::base::Checkpointer;
+use burn::backend::autodiff::checkpoint::strategy::CheckpointStrategy;
+use burn::backend::autodiff::grads::Gradients;
+use burn::backend::autodiff::ops::{Backward, Ops, OpsKind};
+use burn::backend::tensor::FloatTensor;
+use burn::backend::{Autodiff, Backend, Flex, TensorMetadata, backend_extension};
+use burn::tensor::TensorData;
+use glidr::Schema;
+
+use crate::kernel::{BatchFacts, GraphQueries, Problem};
+use crate::links;
+
+/// What is asked of a batch of graphs; shapes were checked before.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    pub(crate) schema: Schema,
+    pub(crate) rules: usize,
+    pub(crate) entities: usize,
+    pub(crate) rounds: usize,
+    pub(crate) rows: usize,
+    pub(crate) queries: Arc<Vec<GraphQueries>>,
+}
+
+/// Operations that burn does not have.
+#[backend_extension(Flex, Autodiff)]
+pub trait RuleOps: Backend {
+    /// One score per query and rule: facts `[graphs, predicates, entities, entities]`, values
+    /// `[graphs, properties, entities]`, weights of pair slots `[rules, slots, fillers]` and of own
+    /// slots `[rules, variables, own fillers]`. Without properties, values and own weights are not read.
+    fn rule_scores(
+        facts: FloatTensor<Self>,
+        values: FloatTensor<Self>,
+        pairs: FloatTensor<Self>,
+        owns: FloatTensor<Self>,
+        asked: Asked,
+    ) -> FloatTensor<Self>;
+
+    /// Soft links from attention `[graphs, predicates, entities, entities]` and a bias per predicate:
+    /// sigmoid, nothing on the diagonal, nothing below `least`.
+    fn soft_links(
+        attention: FloatTensor<Self>,
+        bias: FloatTensor<Self>,
+        least: f32,
+        revive: bool,
+    ) -> FloatTensor<Self>;
+}
+
+impl RuleOps for Flex {
+    fn rule_scores(
+        facts: FloatTensor<Self>,
+        values: FloatTensor<Self>,
+        pairs: FloatTensor<Self>,
+        owns: FloatTensor<Self>,
+        asked: Asked,
+    ) -> FloatTensor<Self> {
+        let inputs = [facts, values, pairs, owns].map(|tensor| tensor.to_contiguous());
+        let scores = on_numbers(&inputs, &asked, |problem, batch| problem.scores(batch, &asked.queries));
+        tensor(scores, [asked.rows, asked.rules].to_vec())
+    }
+
+    fn soft_links(
+        attention: FloatTensor<Self>,
+        bias: FloatTensor<Self>,
+        least: f32,
+        _: bool,
+    ) -> FloatTensor<Self> {
+        let shape = attention.shape().to_vec();
+        let (attention, bias) = (attention.to_contiguous(), bias.to_contiguous());
+        tensor(links::links(numbers(&attention), numbers(&bias), shape[shape.len() - 1], least), shape)
+    }
+}
+
+impl<C: CheckpointStrategy> RuleOps for Autodiff<Flex, C> {
+    fn rule_scores(
+        facts: FloatTensor<Self>,
+        values: FloatTensor<Self>,
+        pairs: FloatTensor<Self>,
+        owns: FloatTensor<Self>,
+        asked: Asked,
+    ) -> FloatTensor<Self> {
+        let nodes = [facts.node(), values.node(), pairs.node(), owns.node()];
+        let inputs = [facts, values, pairs, owns].map(|tensor| tensor.into_primitive().to_contiguous());
+        let scores = on_numbers(&inputs, &asked, |problem, batch| problem.scores(batch, &asked.queries));
+        let scores = tensor(scores, [asked.rows, asked.rules].to_vec());
+        match RuleScores.prepare::<C>(nodes).compute_bound().stateful() {
+            OpsKind::Tracked(prep) => prep.finish((inputs, asked), scores),
+            OpsKind::UnTracked(prep) => prep.finish(scores),
+        }
+    }
+
+    fn soft_links(
+        attention: FloatTensor<Self>,
+        bias: FloatTensor<Self>,
+        least: f32,
+        revive: bool,
+    ) -> FloatTensor<Self> {
+        let nodes = [attention.node(), bias.node()];
+        let (attention, bias) = (attention.into_primitive().to_contiguous(), bias.into_primitive());
+        let links = Flex::soft_links(attention.clone(), bias.clone(), least, revive);
+        match SoftLinks.prepare::<C>(nodes).compute_bound().stateful() {
+            OpsKind::Tracked(prep) => {
+                prep.finish(([attention, bias.to_contiguous(), links.clone()], revive), links)
+            }
+            OpsKind::UnTracked(prep) => prep.finish(links),
+        }
+    }
+}
+
+/// The way back of [`RuleOps::rule_scores`]: the state is its inputs, messages are passed again.
+#[derive(Debug)]
+struct RuleScores;
+
+impl Backward<Flex, 4> for RuleScores {
+    type State = ([FloatTensor<Flex>; 4], Asked);
+
+    fn backward(self, ops: Ops<Self::State, 4>, grads: &mut Gradients, _: &mut Checkpointer) {
+        let (inputs, asked) = ops.state;
+        let d_scores = grads.consume::<Flex>(&ops.node).to_contiguous();
+        let d = on_numbers(&inputs, &asked, |problem, batch| {
+            problem.adjoint(batch, &asked.queries, numbers(&d_scores))
+        });
+        let properties = asked.schema.properties > 0;
+        let found =
+            [Some(d.facts), properties.then_some(d.values), Some(d.pairs), properties.then_some(d.owns)];
+        for ((parent, found), input) in ops.parents.into_iter().zip(found).zip(&inputs) {
+            if let Some(parent) = parent {
+                let shape = input.shape().to_vec();
+                let found = found.unwrap_or_else(|| vec![0.0; shape.iter().product()]);
+                grads.register::<Flex>(parent.id, tensor(found, shape));
+            }
+        }
+    }
+}
+
+/// The way back of [`RuleOps::soft_links`].
+#[derive(Debug)]
+struct SoftLinks;
+
+impl Backward<Flex, 2> for SoftLinks {
+    type State = ([FloatTensor<Flex>; 3], bool);
+
+    fn backward(self, ops: Ops<Self::State, 2>, grads: &mut Gradients, _: &mut Checkpointer) {
+        let ([attention, bias, links], revive) = ops.state;
+        let d_links = grads.consume::<Flex>(&ops.node).to_contiguous();
+        let shape = links.shape().to_vec();
+        let (d_attention, d_bias) = links::links_adjoint(
+            numbers(&attention),
+            numbers(&bias),
+            numbers(&links),
+            numbers(&d_links),
+            shape[2],
+            revive,
+        );
+        let shapes = [shape, bias.shape().to_vec()];
+        for ((parent, d), shape) in ops.parents.into_iter().zip([d_attention, d_bias]).zip(shapes) {
+            if let Some(parent) = parent {
+                grads.register::<Flex>(parent.id, tensor(d, shape));
+            }
+        }
+    }
+}
+
+/// Calls `work` with the inputs of [`RuleOps::rule_scores`] as plain numbers.
+fn on_numbers<T>(
+    inputs: &[FloatTensor<Flex>; 4],
+    asked: &Asked,
+    work: impl FnOnce(&Problem, BatchFacts) -> T,
+) -> T {
+    let [facts, values, pairs, owns] = inputs;
+    let graphs = asked.queries.len();
+    // Without properties the framework's placeholder is not read.
+    let read = |tensor| if asked.schema.properties == 0 { &[] } else { numbers(tensor) };
+    let batch = BatchFacts { facts: numbers(facts), values: read(values), graphs };
+    let (pairs, owns) = (numbers(pairs), read(owns));
+    work(&Problem::new(asked.schema, asked.rules, asked.entities, asked.rounds, pairs, owns), batch)
+}
+
+fn numbers(tensor: &FloatTensor<Flex>) -> &[f32] {
+    tensor.as_slice::<f32>().expect("contiguous numbers of f32: the layer has checked the type")
+}
+
+fn tensor(values: Vec<f32>, shape: Vec<usize>) -> FloatTensor<Flex> {
+    FloatTensor::<Flex>::from_data(TensorData::new(values, shape))
+}

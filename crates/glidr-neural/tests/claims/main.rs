@@ -1,0 +1,6 @@
+//! Claims about the layer and the study, each a test.
+
+mod adjoint;
+mod mixing;
+mod study;
+mod twin;
