@@ -186,18 +186,8 @@ impl Ranking {
             .collect();
         let mut ranks = answered.concat();
         ranks.sort_by_key(|rank| (rank.fact, rank.asked));
-        let convention = Convention {
-            split: self.split,
-            split_hash: data.split_hash(self.split),
-            directions: "both",
-            filtered: "facts, train, valid, test",
-            ties: self.ties,
-            tie_tolerance: TIE,
-            seed: self.seed,
-            candidates: view.graph.entities(),
-            rounds,
-            scores: self.hard.map_or("soft".into(), |extraction| extraction.to_string()),
-        };
+        let scores = self.hard.map_or("soft".into(), |extraction| extraction.to_string());
+        let convention = self.convention(data, rounds, scores);
         let left_out = data.split(self.split).len() - facts.len();
         Ok(count(ranks, &tasks, data, convention, left_out))
     }
@@ -249,6 +239,22 @@ impl Ranking {
             }
         }
         ranks
+    }
+
+    /// What the figures of this ranking mean: every entity of the data is a candidate.
+    pub(crate) fn convention(&self, data: &Dataset, rounds: usize, scores: String) -> Convention {
+        Convention {
+            split: self.split,
+            split_hash: data.split_hash(self.split),
+            directions: "both",
+            filtered: "facts, train, valid, test",
+            ties: self.ties,
+            tie_tolerance: TIE,
+            seed: self.seed,
+            candidates: data.names().entities.len(),
+            rounds,
+            scores,
+        }
     }
 
     /// How many of the tied rivals stand before the target.

@@ -9,7 +9,7 @@ use super::RuleSet;
 use crate::error::{Error, Result};
 use crate::graph::{Dataset, Entity, Graph, Predicate, Triple};
 use crate::model::Background;
-use crate::rank::{Asked, Convention, Rank, Ranked, Ranking, TIE, count, questions, truth};
+use crate::rank::{Asked, Rank, Ranked, Ranking, TIE, count, questions, truth};
 use crate::solve::{Ended, Facts, Limits};
 
 impl Ranking {
@@ -83,18 +83,7 @@ impl Ranking {
         let ended = answered.iter().map(|(_, ended)| *ended).find(|ended| *ended != Ended::Complete);
         let mut ranks: Vec<Rank> = answered.into_iter().flat_map(|(ranks, _)| ranks).collect();
         ranks.sort_by_key(|rank| (rank.fact, rank.asked));
-        let convention = Convention {
-            split: self.split,
-            split_hash: data.split_hash(self.split),
-            directions: "both",
-            filtered: "facts, train, valid, test",
-            ties: self.ties,
-            tie_tolerance: TIE,
-            seed: self.seed,
-            candidates: entities,
-            rounds: 0,
-            scores: "rules, evaluated exactly".into(),
-        };
+        let convention = self.convention(data, 0, "rules, evaluated exactly".into());
         let left_out = data.split(self.split).len() - held_out.len();
         let mut without: Vec<Predicate> = tasks.keys().map(|(predicate, _)| *predicate).collect();
         without.dedup();

@@ -15,7 +15,8 @@
 use super::block::{Block, LANES, Lanes, add_product};
 use super::profile::Profile;
 use super::query::{Kept, Query, Room, Setting, raise};
-use super::stage::{Turn, gather, scatter_cost};
+use super::rise::{gather, scatter_cost};
+use super::stage::Turn;
 use crate::graph::Graph;
 
 /// What of the profile brackets the far entries.
@@ -82,7 +83,6 @@ impl Query {
             return false;
         }
         let turn = Turn::new(setting, round, step);
-        self.rise(room, setting, turn);
         let known = &self.touched[turn.receiver() - 1].entities;
         let near = self.ends.iter().flat_map(|&end| setting.graph.row(end)).map(|link| link.entity);
         let links = |entity: u32| setting.graph.row(entity as usize).len();
@@ -193,9 +193,10 @@ impl Query {
             touched.rounds[rounds - 1].push(value, winner);
         }
         self.put_back(room, k, touched, places);
-        let w = Turn::new(setting, rounds, 2).receiver();
-        self.touched[w - 1].rounds[rounds - 1] = Kept::default();
+        let last = Turn::new(setting, rounds, 2);
+        self.touched[last.receiver() - 1].rounds[rounds - 1] = Kept::default();
         room.bracket = false;
+        self.rise(room, setting, last);
         self.narrow_last(room, setting, rounds, 2);
         self.entries.pop();
         self.winners.pop();

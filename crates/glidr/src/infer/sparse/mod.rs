@@ -10,6 +10,7 @@ mod block;
 mod defer;
 mod profile;
 mod query;
+mod rise;
 mod stage;
 
 use block::{Block, LANES, Lanes};

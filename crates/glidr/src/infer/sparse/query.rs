@@ -8,6 +8,7 @@
 use super::block::{Block, LANES, Lanes, Winner, add, add_product, is_zero, narrow, share};
 use super::defer::Slack;
 use super::profile::{DProfile, Profile};
+use super::stage::Turn;
 use crate::graph::{Graph, Link};
 use crate::infer::Pass;
 
@@ -158,6 +159,7 @@ impl Query {
         let (last, rounds) = (setting.last(), setting.profile.rounds);
         for round in 1..=rounds {
             for step in 1..last {
+                self.rise(room, setting, Turn::new(setting, round, step));
                 if Self::is_lazy(setting, round, step) || self.is_deferred(room, setting, round, step) {
                     self.narrow_last(room, setting, round, step);
                 } else {

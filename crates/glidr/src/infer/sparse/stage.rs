@@ -6,13 +6,12 @@
 //! ψ(e) = L(e) + Σ_f M(e, f) (φ(f) − p(f))
 //! ```
 //!
-//! The sum runs over touched senders only. It is either *scattered* from them or *gathered* at the
-//! receivers, whichever walks over fewer links.
+//! `rise.rs` has that sum.
 
-use super::block::{Block, LANES, Lanes, Winner, add, add_product, filled, is_zero, narrow, share};
+use super::block::{Block, LANES, Lanes, add, add_product, is_zero, narrow, share};
 use super::profile::DProfile;
-use super::query::{Kept, Query, Room, Setting, Touched, raise};
-use crate::graph::Graph;
+use super::query::{Query, Room, Setting, Touched, raise};
+use super::rise::{gather, scatter_cost};
 use crate::infer::Pass;
 
 /// A stage: which variable takes messages, in which round.
@@ -44,18 +43,18 @@ impl Turn {
 
     /// The `number`-th sender between the ends.
     #[inline(always)]
-    fn sender(self, number: usize) -> usize {
+    pub fn sender(self, number: usize) -> usize {
         self.pass.variable(number + 1, self.last)
     }
 
     #[inline(always)]
-    fn senders(self) -> usize {
+    pub fn senders(self) -> usize {
         self.step - 1
     }
 }
 
 impl Query {
-    /// Updates a variable between the ends                                `eq:state_update`
+    /// Updates a variable between the ends, after [`Query::rise`]         `eq:state_update`
     #[inline(always)]
     pub fn narrow_inner(&mut self, room: &mut Room, setting: Setting, round: usize, step: usize) {
         let turn = Turn::new(setting, round, step);
@@ -63,7 +62,6 @@ impl Query {
         let (mut touched, mut places) = self.take(room, k);
         let (_, side) = turn.end();
         touched.touch_near(side, setting.graph.row(self.ends[side]), &mut places);
-        self.rise(room, setting, turn);
         self.scatter(room, setting, turn, &mut touched, &mut places);
         let mut kept = std::mem::take(&mut touched.rounds[round - 1]);
         for place in 0..touched.entities.len() {
@@ -74,7 +72,7 @@ impl Query {
         self.put_back(room, k, touched, places);
     }
 
-    /// A stage worked out only where it is asked for: one that no other waits for but the last
+    /// A stage worked out, after [`Query::rise`], only where it is asked for: one that no other waits for but the last
     /// end, at the end's neighbours; one that is put off, at the neighbours of both ends.
     #[inline(always)]
     pub fn narrow_last(&mut self, room: &mut Room, setting: Setting, round: usize, step: usize) {
@@ -84,7 +82,6 @@ impl Query {
         for side in 0..2 {
             touched.touch_near(side, setting.graph.row(self.ends[side]), &mut places);
         }
-        self.rise(room, setting, turn);
         let mut kept = std::mem::take(&mut touched.rounds[round - 1]);
         for place in 0..touched.entities.len() {
             let (value, winner) = self.without_inner(&touched, setting, turn, place);
@@ -246,86 +243,6 @@ impl Query {
         }
     }
 
-    /// The adjoint of what the `number`-th sender's rise added, scattered or gathered.
-    #[inline(always)]
-    fn told_adjoint(
-        &self,
-        room: &mut Room,
-        setting: Setting,
-        turn: Turn,
-        number: usize,
-        d_profile: &mut DProfile,
-        d_block: &mut Block,
-    ) {
-        let Setting { graph, block, profile, .. } = setting;
-        let (sender, receiver) = (turn.sender(number), turn.receiver());
-        let (s, k) = (sender - 1, receiver - 1);
-        let mut d_told = std::mem::take(&mut room.d_told[number]);
-        if d_told.is_empty() {
-            room.d_told[number] = d_told;
-            return;
-        }
-        let from = &self.touched[s];
-        let raised = &from.rounds[turn.round - 1].domain;
-        let base = &profile.stage(turn.round, s).domain;
-        let degree = |entity: u32| graph.row(entity as usize).len();
-        let gathered: usize =
-            d_told.iter().map(|&(place, _)| degree(self.touched[k].entities[place as usize])).sum();
-        let scattered: usize = from.entities[..raised.len()].iter().map(|&entity| degree(entity)).sum();
-        if gathered <= scattered {
-            let (table, d_table) = (block.toward(sender, receiver), d_block.toward_mut(sender, receiver));
-            for (place, d_message) in &d_told {
-                for link in graph.row(self.touched[k].entities[*place as usize] as usize) {
-                    let (class, other) = (link.class as usize, link.entity as usize);
-                    let at = room.places[s][other] as usize;
-                    if at == 0 || at > raised.len() {
-                        continue;
-                    }
-                    let rise = above(&raised[at - 1], &base[other]);
-                    if is_zero(&rise) {
-                        continue;
-                    }
-                    add_product(&mut d_table[class], d_message, &rise);
-                    let mut d_from = [0.0; LANES];
-                    add_product(&mut d_from, d_message, &table[class]);
-                    add(room.give(s, at - 1), &d_from);
-                    subtract(&mut d_profile.domain(turn.round, s)[other], &d_from);
-                }
-            }
-        } else {
-            let (table, d_table) = (block.toward(receiver, sender), d_block.toward_mut(receiver, sender));
-            let mut part = std::mem::take(&mut room.d_part);
-            part.clear();
-            part.resize(self.touched[k].entities.len(), [0.0; LANES]);
-            for (place, d_message) in &d_told {
-                part[*place as usize] = *d_message;
-            }
-            for (at, (&other, raised)) in from.entities.iter().zip(raised).enumerate() {
-                let rise = above(raised, &base[other as usize]);
-                if is_zero(&rise) {
-                    continue;
-                }
-                let mut d_from = [0.0; LANES];
-                for link in graph.row(other as usize) {
-                    let place = room.places[k][link.entity as usize] as usize;
-                    if place == 0 || is_zero(&part[place - 1]) {
-                        continue;
-                    }
-                    let class = link.class as usize;
-                    add_product(&mut d_table[class], &part[place - 1], &rise);
-                    add_product(&mut d_from, &part[place - 1], &table[class]);
-                }
-                if !is_zero(&d_from) {
-                    add(room.give(s, at), &d_from);
-                    subtract(&mut d_profile.domain(turn.round, s)[other as usize], &d_from);
-                }
-            }
-            room.d_part = part;
-        }
-        d_told.clear();
-        room.d_told[number] = d_told;
-    }
-
     /// A touched entry before the messages of other variables between the ends.
     #[inline(always)]
     pub fn without_inner(
@@ -373,63 +290,6 @@ impl Query {
         (value, winner)
     }
 
-    /// How far each sender's touched entries are above the profile.
-    #[inline(always)]
-    pub fn rise(&self, room: &mut Room, setting: Setting, turn: Turn) {
-        for number in 0..turn.senders() {
-            let s = turn.sender(number) - 1;
-            let from = &self.touched[s];
-            let base = &setting.profile.stage(turn.round, s).domain;
-            let risen = &mut room.risen[number];
-            risen.clear();
-            for (&entity, entry) in from.entities.iter().zip(&from.rounds[turn.round - 1].domain) {
-                risen.push(above(entry, &base[entity as usize]));
-            }
-        }
-    }
-
-    /// Adds every sender's rise to the messages of touched and of open entities.
-    #[inline(always)]
-    pub fn scatter(
-        &self,
-        room: &mut Room,
-        setting: Setting,
-        turn: Turn,
-        touched: &mut Touched,
-        places: &mut [u32],
-    ) {
-        let Setting { graph, block, profile, .. } = setting;
-        let receiver = turn.receiver();
-        let stage = profile.stage(turn.round, receiver - 1);
-        for number in 0..turn.senders() {
-            let sender = turn.sender(number);
-            let table = block.toward(receiver, sender);
-            let told = &mut room.told[number];
-            told.clear();
-            told.resize(touched.entities.len(), [0.0; LANES]);
-            for (&entity, rise) in self.touched[sender - 1].entities.iter().zip(&room.risen[number]) {
-                let lanes = filled(rise);
-                if lanes == 0 {
-                    continue;
-                }
-                for link in graph.row(entity as usize) {
-                    let mut place = places[link.entity as usize] as usize;
-                    if place == 0 {
-                        if stage.open[link.entity as usize] & lanes == 0 {
-                            continue;
-                        }
-                        place = touched.touch(link.entity, places) + 1;
-                        told.push([0.0; LANES]);
-                    }
-                    add_product(&mut told[place - 1], &table[link.class as usize], rise);
-                }
-            }
-        }
-        for told in &mut room.told[..turn.senders()] {
-            told.resize(touched.entities.len(), [0.0; LANES]);
-        }
-    }
-
     #[inline(always)]
     pub fn take(&mut self, room: &mut Room, k: usize) -> (Touched, Vec<u32>) {
         (std::mem::take(&mut self.touched[k]), std::mem::take(&mut room.places[k]))
@@ -439,86 +299,5 @@ impl Query {
     pub fn put_back(&mut self, room: &mut Room, k: usize, touched: Touched, places: Vec<u32>) {
         self.touched[k] = touched;
         room.places[k] = places;
-    }
-}
-
-/// Works out one entry in full, from the entity's own row.
-#[inline(always)]
-pub(crate) fn gather(
-    room: &mut Room,
-    setting: Setting,
-    turn: Turn,
-    touched: &Touched,
-    kept: &mut Kept,
-    place: usize,
-) {
-    if room.exact[place] {
-        return;
-    }
-    room.exact[place] = true;
-    let Setting { graph, block, profile, .. } = setting;
-    let (receiver, entity) = (turn.receiver(), touched.entities[place] as usize);
-    let stage = profile.stage(turn.round, receiver - 1);
-    let mut value = kept.domain[place];
-    let mut winner: [u32; LANES] = kept.winner[place].map(u32::from);
-    for number in 0..turn.senders() {
-        let mut message = stage.told[number][entity];
-        let mut lower = false;
-        for lane in 0..LANES {
-            lower |= message[lane] < value[lane];
-        }
-        if !lower {
-            continue; // the rise only adds to it
-        }
-        let sender = turn.sender(number);
-        let (table, risen) = (block.toward(sender, receiver), &room.risen[number]);
-        let mut sum = [0.0; LANES];
-        for link in graph.row(entity) {
-            let at = room.places[sender - 1][link.entity as usize] as usize;
-            if at != 0 && at <= risen.len() {
-                add_product(&mut sum, &table[link.class as usize], &risen[at - 1]);
-            }
-        }
-        add(&mut message, &sum);
-        narrow(&mut value, &message, sender, &mut winner);
-        if room.bracket && turn.round == profile.rounds {
-            add(&mut message, setting.slack_at(entity));
-            narrow(&mut room.upper[place], &message, sender, &mut [0; LANES]);
-        }
-    }
-    kept.domain[place] = value;
-    let winner: Winner = winner.map(|winner| winner as u8);
-    kept.winner[place] = winner;
-}
-
-/// How many links a scatter of all senders' rise walks over.
-#[inline(always)]
-pub(crate) fn scatter_cost(room: &Room, setting: Setting, turn: Turn, query: &Query) -> usize {
-    let graph: &Graph = setting.graph;
-    let mut cost = 0;
-    for number in 0..turn.senders() {
-        let entities = &query.touched[turn.sender(number) - 1].entities;
-        for (&entity, rise) in entities.iter().zip(&room.risen[number]) {
-            if !is_zero(rise) {
-                cost += graph.row(entity as usize).len();
-            }
-        }
-    }
-    cost
-}
-
-#[inline(always)]
-fn above(entry: &Lanes, base: &Lanes) -> Lanes {
-    let mut rise = [0.0; LANES];
-    for lane in 0..LANES {
-        rise[lane] = entry[lane] - base[lane];
-    }
-    rise
-}
-
-#[inline(always)]
-fn subtract(sum: &mut Lanes, a: &Lanes) {
-    for lane in 0..LANES {
-        sum[lane] -= a[lane];
     }
 }
