@@ -111,7 +111,7 @@ impl Passes for BySparse<'_> {
         let Task { schema, rounds, graph, pairs } = self.task;
         let tables: Vec<Tables> =
             rules.iter().map(|weights| Tables::without_matrix(weights, schema, graph)).collect();
-        self.sparse.prepare(graph, &tables, rounds);
+        self.sparse.prepare(graph, &tables.iter().collect::<Vec<_>>(), rounds);
         let scores = self.sparse.scores(graph, pairs);
         (0..rules.len()).map(|rule| scores.iter().map(|lanes| lanes[rule]).collect()).collect()
     }

@@ -7,27 +7,33 @@
 //! score, which changes no rank.
 
 mod metrics;
+mod opened;
 mod scorer;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 pub use metrics::Metrics;
+use opened::Opened;
 use rand::RngExt;
 use rayon::prelude::*;
+use scorer::ORDER;
 pub use scorer::{Answer, Asked, Bounds, Scorer};
 use serde::Serialize;
 
 use crate::error::{Error, Result};
 use crate::extract::Extraction;
 use crate::graph::{Dataset, Entity, Graph, Predicate, Split, Triple};
-use crate::infer::lane_width;
+use crate::infer::{Engine, lane_width};
 use crate::model::{Background, Ensemble, Model};
 use crate::random::{Purpose, stream};
 
 /// Scores closer than this, relative to the target's, are a tie: nearer than that, only the
 /// order of summation decides.
 pub const TIE: f32 = 2e-6;
+
+/// So many pairs wait at most to be scored head by head.
+const MOST_WAITING: usize = 4_000_000;
 
 /// How ties are broken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -52,11 +58,20 @@ pub struct Ranking {
     pub rounds: Option<usize>,
     /// Hard rules by this extraction; soft where not given.
     pub hard: Option<Extraction>,
+    /// The engine of message passing: none changes a rank.
+    pub engine: Engine,
 }
 
 impl Default for Ranking {
     fn default() -> Self {
-        Ranking { split: Split::Test, ties: Ties::Random, seed: 0, rounds: None, hard: None }
+        Ranking {
+            split: Split::Test,
+            ties: Ties::Random,
+            seed: 0,
+            rounds: None,
+            hard: None,
+            engine: Engine::Auto,
+        }
     }
 }
 
@@ -123,6 +138,38 @@ pub(crate) struct Task<'a> {
     known: Vec<Entity>,
 }
 
+/// The answers that the split asks for, and all that are true.
+#[derive(Clone, Copy)]
+struct Known<'a> {
+    questions: &'a Truth,
+    truth: &'a Truth,
+}
+
+impl<'a> Known<'a> {
+    fn of(self, task: &Task, known: Entity) -> (&'a Vec<Entity>, &'a Vec<Entity>) {
+        let key = (task.predicate, task.asked, known);
+        (&self.questions[&key], &self.truth[&key])
+    }
+}
+
+/// The scores of each tail with its heads, worked out head by head.
+fn scores_by_head(opened: &mut Opened, graph: &Graph, asked: &[(Entity, Vec<Entity>)]) -> Vec<Vec<f32>> {
+    let mut scores: Vec<Vec<f32>> = asked.iter().map(|(_, heads)| vec![0.0; heads.len()]).collect();
+    let mut pairs: Vec<(Entity, u32, u32)> = Vec::new();
+    for (question, (_, heads)) in asked.iter().enumerate() {
+        pairs.extend(heads.iter().enumerate().map(|(at, &head)| (head, question as u32, at as u32)));
+    }
+    pairs.sort_unstable();
+    for pairs in pairs.chunk_by(|a, b| a.0 == b.0) {
+        let tails: Vec<Entity> = pairs.iter().map(|&(_, question, _)| asked[question as usize].0).collect();
+        for (score, &(_, question, at)) in opened.scores_of_tails(graph, pairs[0].0, &tails).iter().zip(pairs)
+        {
+            scores[question as usize][at as usize] = *score;
+        }
+    }
+    scores
+}
+
 /// All true answers: (predicate, asked, known end) → answers.
 pub(crate) type Truth = HashMap<(Predicate, Asked, Entity), Vec<Entity>>;
 
@@ -168,17 +215,20 @@ impl Ranking {
             )));
         }
         let truth = truth(data);
-        let tasks = tasks(model, data, &facts, &view.graph);
+        let tasks = tasks(model, data, &facts, self.at_once(&view.graph));
         let (done, all) = (AtomicUsize::new(0), 2 * facts.len());
         let questions = questions(&facts);
         let answered: Vec<Vec<Rank>> = tasks
             .par_iter()
             .map(|task| {
-                let scorer = task
-                    .ensemble
-                    .map(|ensemble| Scorer::new(ensemble, model.schema, &view.graph, rounds, self.hard));
-                let ranks =
-                    self.answer(task, scorer.as_ref(), &questions, &truth, view.graph.entities(), by_bounds);
+                let scorer = task.ensemble.map(|ensemble| {
+                    Scorer::with_engine(self.engine, ensemble, model.schema, &view.graph, rounds, self.hard)
+                });
+                let known = Known { questions: &questions, truth: &truth };
+                let ranks = match scorer.as_ref().and_then(Scorer::opened).filter(|_| by_bounds) {
+                    Some(mut opened) => self.answer_openly(task, &mut opened, &view.graph, known),
+                    None => self.answer(task, scorer.as_ref(), known, view.graph.entities(), by_bounds),
+                };
                 let now = done.fetch_add(ranks.len(), Ordering::Relaxed) + ranks.len();
                 watch(now, all);
                 ranks
@@ -196,8 +246,7 @@ impl Ranking {
         &self,
         task: &Task,
         scorer: Option<&Scorer>,
-        questions: &Truth,
-        truth: &Truth,
+        given: Known,
         entities: usize,
         by_bounds: bool,
     ) -> Vec<Rank> {
@@ -209,8 +258,7 @@ impl Ranking {
         };
         let mut ranks = Vec::new();
         for (&known, bounds) in task.known.iter().zip(bounds) {
-            let key = (task.predicate, task.asked, known);
-            let (targets, true_answers) = (&questions[&key], &truth[&key]);
+            let (targets, true_answers) = given.of(task, known);
             let pairs: Vec<_> = targets.iter().map(|&target| task.asked.pair(known, target)).collect();
             let goals = scorer.map_or(vec![0.0; pairs.len()], |scorer| scorer.scores(&pairs));
             // Only a candidate that reaches the lowest goal can be at or above one.
@@ -229,16 +277,76 @@ impl Ranking {
                 (Some(scorer), None) => scorer.scores(&pairs()),
                 (None, _) => vec![0.0; rivals.len()],
             };
-            for (&target, goal) in targets.iter().zip(goals) {
-                let above = scores.iter().filter(|&&score| score > goal * (1.0 + TIE)).count();
-                let ties = scores.iter().filter(|&&score| score >= goal * (1.0 - TIE)).count() - above;
-                let (head, tail) = task.asked.pair(known, target);
-                let fact = Triple { head, predicate: task.predicate, tail };
-                let rank = 1.0 + above as f64 + self.share_of(ties, fact, task.asked);
-                ranks.push(Rank { fact, asked: task.asked, rank });
+            self.place(task, known, targets, &goals, &scores, &mut ranks);
+        }
+        ranks
+    }
+
+    /// The same with the sparse engine: scores are asked for head by head.
+    fn answer_openly(&self, task: &Task, opened: &mut Opened, graph: &Graph, given: Known) -> Vec<Rank> {
+        let mut ranks = Vec::new();
+        let floor = |goals: &[f32]| goals.iter().copied().fold(f32::INFINITY, f32::min) * (1.0 - TIE);
+        let rivals_of = |opened: &mut Opened, known, goals: &[f32]| -> Vec<Entity> {
+            let (_, true_answers) = given.of(task, known);
+            let rivals = opened.rivals(graph, task.asked, known, floor(goals) * (1.0 - ORDER));
+            let rivals = rivals.into_iter().map(|(rival, _)| rival);
+            rivals.filter(|rival| true_answers.binary_search(rival).is_err()).collect()
+        };
+        if task.asked == Asked::Tail {
+            for &head in &task.known {
+                let (targets, _) = given.of(task, head);
+                let goals = opened.scores_of_tails(graph, head, targets);
+                let rivals = rivals_of(opened, head, &goals);
+                let scores = opened.scores_of_tails(graph, head, &rivals);
+                self.place(task, head, targets, &goals, &scores, &mut ranks);
+            }
+            return ranks;
+        }
+        let wanted =
+            task.known.iter().map(|&tail| (tail, given.of(task, tail).0.clone())).collect::<Vec<_>>();
+        let goals = scores_by_head(opened, graph, &wanted);
+        let mut waiting: Vec<(Entity, Vec<Entity>)> = Vec::new();
+        let mut waiting_goals = Vec::new();
+        let mut pairs = 0;
+        for (number, (&tail, goals)) in task.known.iter().zip(goals).enumerate() {
+            waiting.push((tail, rivals_of(opened, tail, &goals)));
+            waiting_goals.push(goals);
+            pairs += waiting[waiting.len() - 1].1.len();
+            if pairs > MOST_WAITING || number + 1 == task.known.len() {
+                let scores = scores_by_head(opened, graph, &waiting);
+                for (((tail, _), goals), scores) in waiting.drain(..).zip(waiting_goals.drain(..)).zip(scores)
+                {
+                    self.place(task, tail, given.of(task, tail).0, &goals, &scores, &mut ranks);
+                }
+                pairs = 0;
             }
         }
         ranks
+    }
+
+    /// Ranks each target among the scores of its rivals.
+    fn place(
+        &self,
+        task: &Task,
+        known: Entity,
+        targets: &[Entity],
+        goals: &[f32],
+        scores: &[f32],
+        ranks: &mut Vec<Rank>,
+    ) {
+        for (&target, goal) in targets.iter().zip(goals) {
+            let above = scores.iter().filter(|&&score| score > goal * (1.0 + TIE)).count();
+            let ties = scores.iter().filter(|&&score| score >= goal * (1.0 - TIE)).count() - above;
+            let (head, tail) = task.asked.pair(known, target);
+            let fact = Triple { head, predicate: task.predicate, tail };
+            let rank = 1.0 + above as f64 + self.share_of(ties, fact, task.asked);
+            ranks.push(Rank { fact, asked: task.asked, rank });
+        }
+    }
+
+    /// How many known ends a task has: with the sparse engine many, so that heads are shared.
+    fn at_once(&self, graph: &Graph) -> usize {
+        if self.engine.chosen(graph) == Engine::Sparse { 256 } else { lane_width(graph) }
     }
 
     /// What the figures of this ranking mean: every entity of the data is a candidate.
@@ -271,7 +379,7 @@ impl Ranking {
 }
 
 /// The questions of `facts`, those with a predicate and an end in common together.
-fn tasks<'a>(model: &'a Model, data: &Dataset, facts: &[Triple], graph: &Graph) -> Vec<Task<'a>> {
+fn tasks<'a>(model: &'a Model, data: &Dataset, facts: &[Triple], at_once: usize) -> Vec<Task<'a>> {
     let mut known: BTreeMap<(Predicate, Asked), Vec<Entity>> = BTreeMap::new();
     for fact in facts {
         known.entry((fact.predicate, Asked::Tail)).or_default().push(fact.head);
@@ -283,7 +391,7 @@ fn tasks<'a>(model: &'a Model, data: &Dataset, facts: &[Triple], graph: &Graph) 
         known.dedup();
         let name = data.names().predicates.name(predicate.0);
         let ensemble = model.target(name).ok().filter(|ensemble| !ensemble.rules.is_empty());
-        for known in known.chunks(lane_width(graph)) {
+        for known in known.chunks(at_once) {
             tasks.push(Task { ensemble, predicate, asked, known: known.to_vec() });
         }
     }

@@ -2,9 +2,10 @@
 
 use std::sync::{Mutex, MutexGuard};
 
+use super::opened::Opened;
 use crate::extract::Extraction;
 use crate::graph::{Entity, Graph};
-use crate::infer::{Batch, Engine, Pass, Sparse, Tables, Tape, lane_width};
+use crate::infer::{Batch, Engine, Pass, Tables, Tape, lane_width};
 use crate::model::Ensemble;
 use crate::rule::Schema;
 
@@ -52,17 +53,30 @@ pub struct Scorer<'g> {
     graph: &'g Graph,
     rules: Vec<(Tables, f32)>,
     rounds: usize,
-    /// On a sparse graph: the rules in blocks of eight, with their profiles.
-    blocks: Option<Mutex<Vec<Sparse>>>,
+    /// With the sparse engine.
+    opened: Option<Mutex<Opened>>,
 }
 
 /// How far a score of the sparse engine may be above its bound, relative to it: sums in another
 /// order differ by a little.
-const ORDER: f32 = 2e-5;
+pub(super) const ORDER: f32 = 2e-5;
 
 impl<'g> Scorer<'g> {
-    /// Prepares every rule of the ensemble, soft or hard, with its vote.
+    /// Prepares every rule of the ensemble, soft or hard, with its vote; the engine is chosen by the
+    /// graph.
     pub fn new(
+        ensemble: &Ensemble,
+        schema: Schema,
+        graph: &'g Graph,
+        rounds: usize,
+        hard: Option<Extraction>,
+    ) -> Self {
+        Scorer::with_engine(Engine::Auto, ensemble, schema, graph, rounds, hard)
+    }
+
+    /// The same with a given engine.
+    pub fn with_engine(
+        engine: Engine,
         ensemble: &Ensemble,
         schema: Schema,
         graph: &'g Graph,
@@ -73,38 +87,28 @@ impl<'g> Scorer<'g> {
         let rules = weights.iter().zip(&ensemble.rules);
         let rules: Vec<(Tables, f32)> =
             rules.map(|(weights, rule)| (Tables::new(weights, schema, graph), rule.vote)).collect();
-        let blocks = (Engine::Auto.chosen(graph) == Engine::Sparse).then(|| {
-            let prepare = |rules: &[(Tables, f32)]| {
-                let tables: Vec<Tables> = rules.iter().map(|(tables, _)| tables.clone()).collect();
-                let mut sparse = Sparse::default();
-                sparse.prepare(graph, &tables, rounds);
-                sparse
-            };
-            Mutex::new(rules.chunks(Sparse::RULES).map(prepare).collect())
-        });
-        Scorer { graph, rules, rounds, blocks }
+        let opened =
+            (engine.chosen(graph) == Engine::Sparse).then(|| Mutex::new(Opened::new(graph, &rules, rounds)));
+        Scorer { graph, rules, rounds, opened }
     }
 
-    /// Every block of rules of the sparse engine with its first rule's number, where it is in use.
-    fn blocks(&self) -> Option<MutexGuard<'_, Vec<Sparse>>> {
-        self.blocks.as_ref().map(|blocks| blocks.lock().expect("no thread panics while it scores"))
+    /// The sparse engine, where it is in use.
+    pub(crate) fn opened(&self) -> Option<MutexGuard<'_, Opened>> {
+        self.opened.as_ref().map(|opened| opened.lock().expect("no thread panics while it scores"))
     }
 
-    /// The least bound of a candidate that can reach `score`.
+    /// The least bound of a candidate that can reach `score`: with the sparse engine, sums in
+    /// another order differ by a little.
     pub(crate) fn least_bound(&self, score: f32) -> f32 {
-        if self.blocks.is_some() { score * (1.0 - ORDER) } else { score }
+        if self.opened.is_some() { score * (1.0 - ORDER) } else { score }
     }
 
     /// The scores of `pairs`: weighted sums in the order of the rules.
     pub fn scores(&self, pairs: &[(Entity, Entity)]) -> Vec<f32> {
-        let Some(mut blocks) = self.blocks() else { return self.scores_by(&self.rules, pairs) };
-        let mut sums = vec![0.0; pairs.len()];
-        for (rules, block) in self.rules.chunks(Sparse::RULES).zip(blocks.iter_mut()) {
-            for (sum, lanes) in sums.iter_mut().zip(block.scores_only(self.graph, pairs)) {
-                rules.iter().zip(lanes).for_each(|((_, vote), score)| *sum += vote * score);
-            }
+        match self.opened() {
+            Some(mut opened) => opened.scores(self.graph, pairs),
+            None => self.scores_by(&self.rules, pairs),
         }
-        sums
     }
 
     fn scores_by(&self, rules: &[(Tables, f32)], pairs: &[(Entity, Entity)]) -> Vec<f32> {
@@ -130,7 +134,8 @@ impl<'g> Scorer<'g> {
         scores
     }
 
-    /// For each known end an upper bound of every candidate's score, rule by rule.
+    /// For each known end an upper bound of every candidate's score, rule by rule, by the dense
+    /// engine.
     ///
     /// Heads are bounded by the backward pass, so only where there is one; else by 1.
     pub fn bounds(&self, asked: Asked, known: &[Entity]) -> Vec<Bounds> {
@@ -175,20 +180,6 @@ impl<'g> Scorer<'g> {
     ) -> Vec<f32> {
         let shares = |rival: Entity| bounds.rules.iter().map(|rule| rule[rival.index()]).collect();
         let mut open: Vec<(Entity, Vec<f32>)> = rivals.iter().map(|&rival| (rival, shares(rival))).collect();
-        let least = self.least_bound(floor);
-        if let Some(mut blocks) = self.blocks() {
-            for (number, block) in blocks.iter_mut().enumerate() {
-                let pairs: Vec<_> = open.iter().map(|&(rival, _)| asked.pair(known, rival)).collect();
-                let first = number * Sparse::RULES;
-                for ((_, shares), lanes) in open.iter_mut().zip(block.scores_only(self.graph, &pairs)) {
-                    let votes = self.rules[first..].iter().map(|(_, vote)| vote);
-                    let scores = votes.zip(lanes).map(|(vote, score)| vote * score);
-                    shares[first..].iter_mut().zip(scores).for_each(|(share, score)| *share = score);
-                }
-                open.retain(|(_, shares)| sum(shares) >= least);
-            }
-            return open.iter().map(|(_, shares)| sum(shares)).collect();
-        }
         for number in 0..self.rules.len() {
             let pairs: Vec<_> = open.iter().map(|&(rival, _)| asked.pair(known, rival)).collect();
             let scores = self.scores_by(&self.rules[number..=number], &pairs);
@@ -207,27 +198,43 @@ impl<'g> Scorer<'g> {
         count: usize,
         allowed: impl Fn(Entity) -> bool,
     ) -> Vec<Answer> {
-        let bounds = self.bounds(asked, &[known]).remove(0);
-        let mut order: Vec<(Entity, f32)> = (0..self.graph.entities() as u32)
-            .map(Entity)
-            .filter(|&entity| allowed(entity))
-            .map(|entity| (entity, bounds.of(entity)))
-            .collect();
+        let mut order: Vec<(Entity, f32)> = self.bounded(asked, known);
+        order.retain(|&(entity, _)| allowed(entity));
         order.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
         let mut best: Vec<Answer> = Vec::new();
         for chunk in order.chunks(lane_width(self.graph)) {
-            if best.len() >= count
-                && best.last().is_none_or(|least| chunk[0].1 < self.least_bound(least.score))
-            {
+            let full = best.len() >= count;
+            let least = self.least_bound(best.last().filter(|_| full).map_or(0.0, |least| least.score));
+            if full && (count == 0 || chunk[0].1 < least) {
                 break;
             }
-            let pairs: Vec<_> = chunk.iter().map(|&(candidate, _)| asked.pair(known, candidate)).collect();
+            let mut candidates: Vec<Entity> = chunk.iter().map(|&(candidate, _)| candidate).collect();
+            self.drop_low(asked, known, &mut candidates, least);
+            let pairs: Vec<_> = candidates.iter().map(|&candidate| asked.pair(known, candidate)).collect();
             let scores = self.scores(&pairs);
-            best.extend(chunk.iter().zip(scores).map(|(&(entity, _), score)| Answer { entity, score }));
+            best.extend(candidates.into_iter().zip(scores).map(|(entity, score)| Answer { entity, score }));
             best.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.entity.cmp(&b.entity)));
             best.truncate(count);
         }
         best
+    }
+}
+
+impl Scorer<'_> {
+    /// Every candidate with a bound of its score.
+    fn bounded(&self, asked: Asked, known: Entity) -> Vec<(Entity, f32)> {
+        if let Some(mut opened) = self.opened() {
+            return opened.rivals(self.graph, asked, known, 0.0);
+        }
+        let bounds = self.bounds(asked, &[known]).remove(0);
+        (0..self.graph.entities() as u32).map(Entity).map(|entity| (entity, bounds.of(entity))).collect()
+    }
+
+    /// Drops candidates that a known head's own way to score tails shows to be below `least`.
+    fn drop_low(&self, asked: Asked, known: Entity, candidates: &mut Vec<Entity>, least: f32) {
+        let Some(mut opened) = self.opened().filter(|_| asked == Asked::Tail) else { return };
+        let mut scores = opened.scores_of_tails(self.graph, known, candidates).into_iter();
+        candidates.retain(|_| scores.next().is_some_and(|score| score >= least));
     }
 }
 

@@ -46,7 +46,7 @@ fn derivative(world: &World) -> Vec<f32> {
 fn sparse_derivative(world: &World) -> Vec<f32> {
     let (graph, weights) = (world.graph(), world.slots());
     let mut sparse = Sparse::default();
-    sparse.prepare(&graph, &[Tables::new(&weights, world.schema, &graph)], world.rounds);
+    sparse.prepare(&graph, &[&Tables::new(&weights, world.schema, &graph)], world.rounds);
     sparse.scores(&graph, &[world.query()]);
     let d_tables = sparse.adjoint(&graph, &[[1.0; Sparse::RULES]]).remove(0);
     let mut d_logits = Slots::zero(&world.schema);

@@ -1,6 +1,6 @@
 //! Ranking by bounds gives the very ranks of scoring every candidate.
 
-use glidr::infer::Slots;
+use glidr::infer::{Engine, Slots};
 use glidr::model::DataMark;
 use glidr::rank::{Asked, Ties};
 use glidr::rule::Schema;
@@ -44,7 +44,7 @@ fn data_of(facts: &[(u8, u8, u8)], traits: &[(u8, u8)]) -> Dataset {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn bounds_change_no_rank(
@@ -52,14 +52,14 @@ proptest! {
         traits in prop::collection::vec((0u8..25, 0u8..2), 0..20),
         logits in prop::collection::vec(-4.0f32..4.0, 211),
         (variables, rounds) in (2usize..=5, 1usize..=4),
-        hard in prop::bool::ANY,
-        mean in prop::bool::ANY,
+        (hard, mean, sparse) in (prop::bool::ANY, prop::bool::ANY, prop::bool::ANY),
     ) {
         let data = data_of(&facts, &traits);
         let model = model_of(&data, variables, rounds, &logits);
         let ranking = Ranking {
             hard: hard.then_some(Extraction::TopP(0.4)),
             ties: if mean { Ties::Mean } else { Ties::Random },
+            engine: if sparse { Engine::Sparse } else { Engine::Dense },
             ..Ranking::default()
         };
         let fast = ranking.run(&model, &data, &|_, _| {}).expect("there are test facts");
@@ -74,12 +74,13 @@ proptest! {
         logits in prop::collection::vec(-4.0f32..4.0, 211),
         (variables, rounds) in (2usize..=5, 1usize..=4),
         count in 0usize..30,
-        head in prop::bool::ANY,
+        (head, sparse) in (prop::bool::ANY, prop::bool::ANY),
     ) {
         let data = data_of(&facts, &[]);
         let model = model_of(&data, variables, rounds, &logits);
         let view = model.view(&data, Background::Train).expect("the model's own data");
-        let scorer = Scorer::new(&model.ensembles[0], model.schema, &view.graph, rounds, None);
+        let engine = if sparse { Engine::Sparse } else { Engine::Dense };
+        let scorer = Scorer::with_engine(engine, &model.ensembles[0], model.schema, &view.graph, rounds, None);
         let asked = if head { Asked::Head } else { Asked::Tail };
         let allowed = |entity: Entity| entity.0 % 5 != 1;
         let best = scorer.best(asked, Entity(3), count, allowed);

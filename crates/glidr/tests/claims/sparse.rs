@@ -115,7 +115,7 @@ fn plainly(wide: &Wide) -> (Vec<Vec<f32>>, Vec<Slots>) {
 /// The same from the sparse engine.
 fn sparsely(wide: &Wide) -> (Vec<Vec<f32>>, Vec<Slots>) {
     let mut sparse = Sparse::default();
-    sparse.prepare(&wide.graph, &wide.tables(), wide.rounds);
+    sparse.prepare(&wide.graph, &wide.tables().iter().collect::<Vec<_>>(), wide.rounds);
     let lanes = sparse.scores(&wide.graph, &wide.pairs);
     let scores = (0..wide.rules.len()).map(|rule| lanes.iter().map(|lanes| lanes[rule]).collect()).collect();
     let d_scores: Vec<_> = (0..wide.pairs.len()).map(|n| [1.0 - 0.3 * n as f32; Sparse::RULES]).collect();
@@ -171,7 +171,7 @@ proptest! {
     fn the_sparse_engine_gives_the_scores_of_the_equations(world in worlds()) {
         let graph = world.graph();
         let mut sparse = Sparse::default();
-        sparse.prepare(&graph, &[Tables::new(&world.slots(), world.schema, &graph)], world.rounds);
+        sparse.prepare(&graph, &[&Tables::new(&world.slots(), world.schema, &graph)], world.rounds);
         let (score, slow) = (sparse.scores(&graph, &[world.query()])[0][0], world.infer().1);
         prop_assert!((f64::from(score) - slow).abs() < 2e-6 * (1.0 + slow), "score {score}, but the equations say {slow}");
     }

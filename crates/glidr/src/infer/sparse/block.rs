@@ -29,7 +29,7 @@ pub(crate) struct Block {
 
 impl Block {
     /// Lays the tables side by side.
-    pub fn new(rules: &[Tables], graph: &Graph) -> Self {
+    pub fn new(rules: &[&Tables], graph: &Graph) -> Self {
         assert!((1..=LANES).contains(&rules.len()), "a block has 1 to {LANES} rules");
         let mut block = Block::zero(rules[0].schema, graph);
         for (lane, rule) in rules.iter().enumerate() {

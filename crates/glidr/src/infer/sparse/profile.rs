@@ -32,6 +32,8 @@ pub(crate) struct Stage {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Profile {
     pub rounds: usize,
+    /// Whether the first round is a backward one: never in inference, but in bounds of heads.
+    pub mirrored: bool,
     inner: usize,
     stages: Vec<Stage>,
 }
@@ -76,6 +78,18 @@ impl DProfile {
 }
 
 impl Profile {
+    /// The direction of a round.
+    #[inline(always)]
+    pub fn pass(&self, round: usize) -> Pass {
+        Pass::of(round + usize::from(self.mirrored))
+    }
+
+    /// Likewise, to be changed.
+    #[inline(always)]
+    pub fn stage_mut(&mut self, round: usize, k: usize) -> &mut Stage {
+        &mut self.stages[(round - 1) * self.inner + k]
+    }
+
     /// The stage of `round` (from 1) and inner variable `k`.
     #[inline(always)]
     pub fn stage(&self, round: usize, k: usize) -> &Stage {
@@ -99,7 +113,7 @@ impl Profile {
         self.inner = last - 1;
         self.stages.resize(rounds * self.inner, Stage::default());
         for round in 1..=rounds {
-            let pass = Pass::of(round);
+            let pass = self.pass(round);
             for step in 1..last {
                 let k = pass.variable(step, last) - 1;
                 let place = (round - 1) * self.inner + k;
@@ -115,7 +129,7 @@ impl Profile {
     /// ```
     #[inline(always)]
     fn narrow(&self, stage: &mut Stage, block: &Block, graph: &Graph, round: usize, step: usize) {
-        let (last, entities, pass) = (block.schema.variables - 1, graph.entities(), Pass::of(round));
+        let (last, entities, pass) = (block.schema.variables - 1, graph.entities(), self.pass(round));
         let receiver = pass.variable(step, last);
         let end = pass.variable(0, last);
         stage.told.resize(step - 1, Vec::new());
@@ -188,7 +202,7 @@ impl Profile {
         d: &mut DProfile,
         d_block: &mut Block,
     ) {
-        let (last, pass) = (block.schema.variables - 1, Pass::of(round));
+        let (last, pass) = (block.schema.variables - 1, self.pass(round));
         let (receiver, end) = (pass.variable(step, last), pass.variable(0, last));
         let stage = self.stage(round, receiver - 1);
         let d_domain = std::mem::take(d.domain(round, receiver - 1));

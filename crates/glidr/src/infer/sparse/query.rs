@@ -10,12 +10,14 @@ use super::defer::Slack;
 use super::profile::{DProfile, Profile};
 use super::stage::Turn;
 use crate::graph::{Graph, Link};
-use crate::infer::Pass;
 
 /// No class: the entity is not a neighbour of the end.
-const UNLINKED: u32 = u32::MAX;
+pub(crate) const UNLINKED: u32 = u32::MAX;
 /// Marks a place of the score that is an entity of the profile, not one of the list.
 const IN_PROFILE: u32 = 1 << 31;
+
+/// An end that is not there: it allows nothing and has no neighbours.
+pub(crate) const ABSENT: usize = usize::MAX;
 
 /// What a query reads.
 #[derive(Clone, Copy)]
@@ -73,6 +75,18 @@ pub(crate) struct Query {
     pub place: [(u8, u32); LANES],
 }
 
+/// How far a sender's rise is followed.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) enum Scope {
+    /// To touched entities and to those that it can lift.
+    #[default]
+    Open,
+    /// To all that it reaches.
+    All,
+    /// To touched entities only.
+    Touched,
+}
+
 /// A thread's room for work on one query at a time.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Room {
@@ -82,6 +96,8 @@ pub(crate) struct Room {
     pub risen: Vec<Vec<Lanes>>,
     /// Per sender between the ends: what its rise adds to the receiver's message.
     pub told: Vec<Vec<Lanes>>,
+    /// How far a rise is followed.
+    pub scope: Scope,
     /// In the last stage: whose entry is worked out.
     pub exact: Vec<bool>,
     /// Whether a stage is put off, so that entries of the last one are lower ends of brackets.
@@ -155,7 +171,7 @@ impl Query {
     #[inline(always)]
     pub fn infer(&mut self, room: &mut Room, setting: Setting, head: usize, tail: usize) -> Lanes {
         self.begin(setting, head, tail);
-        room.bracket = false;
+        (room.bracket, room.scope) = (false, Scope::Open);
         let (last, rounds) = (setting.last(), setting.profile.rounds);
         for round in 1..=rounds {
             for step in 1..last {
@@ -190,20 +206,29 @@ impl Query {
     /// Whether this stage is worked out only where it is asked for: the last variable of the last
     /// round that others tell anything.
     #[inline(always)]
-    fn is_lazy(setting: Setting, round: usize, step: usize) -> bool {
+    pub fn is_lazy(setting: Setting, round: usize, step: usize) -> bool {
         round == setting.profile.rounds && step + 1 == setting.last() && step > 1
     }
 
+    /// The neighbours of an end.
     #[inline(always)]
-    fn begin(&mut self, setting: Setting, head: usize, tail: usize) {
+    pub fn row<'g>(&self, graph: &'g Graph, side: usize) -> &'g [Link] {
+        if self.ends[side] == ABSENT { &[] } else { graph.row(self.ends[side]) }
+    }
+
+    #[inline(always)]
+    pub fn begin(&mut self, setting: Setting, head: usize, tail: usize) {
         let Setting { graph, block, profile, .. } = setting;
         let last = setting.last();
         self.ends = [head, tail];
-        self.between = graph.class(head, tail);
+        self.between = if head == ABSENT || tail == ABSENT { None } else { graph.class(head, tail) };
         self.touched.resize(last - 1, Touched::default());
         self.touched.iter_mut().for_each(|touched| touched.clear(profile.rounds));
         self.entries.clear();
-        self.entries.push([block.start(0, graph.kind(head)), block.start(last, graph.kind(tail))]);
+        self.entries.push([0, 1].map(|side| match self.ends[side] {
+            ABSENT => [0.0; LANES],
+            end => block.start(side * last, graph.kind(end)),
+        }));
         self.winners.clear();
     }
 
@@ -277,7 +302,7 @@ impl Query {
     /// Updates the end that comes last in this round                     `eq:state_update`
     #[inline(always)]
     pub fn narrow_end(&mut self, room: &mut Room, setting: Setting, round: usize) {
-        let (block, last, pass) = (setting.block, setting.last(), Pass::of(round));
+        let (block, last, pass) = (setting.block, setting.last(), setting.profile.pass(round));
         let receiver = pass.variable(last, last);
         let side = usize::from(receiver > 0);
         let mut entries = self.entries[round - 1];
@@ -297,7 +322,7 @@ impl Query {
                     );
                 }
             } else {
-                for link in setting.graph.row(self.ends[side]) {
+                for link in self.row(setting.graph, side) {
                     let (entry, _) = self.entry(room, setting, round, sender - 1, link.entity as usize);
                     add_product(&mut message, &table[link.class as usize], &entry);
                 }
@@ -305,7 +330,7 @@ impl Query {
             narrow(&mut entries[side], &message, sender, &mut winner);
             if Some(sender) == bracketed {
                 message = *block.sure(sender, receiver);
-                for link in setting.graph.row(self.ends[side]) {
+                for link in self.row(setting.graph, side) {
                     let place = room.places[sender - 1][link.entity as usize] as usize - 1;
                     add_product(&mut message, &table[link.class as usize], &room.upper[place]);
                 }
@@ -328,7 +353,7 @@ impl Query {
         d_profile: &mut DProfile,
         d_block: &mut Block,
     ) {
-        let (block, last, pass) = (setting.block, setting.last(), Pass::of(round));
+        let (block, last, pass) = (setting.block, setting.last(), setting.profile.pass(round));
         let receiver = pass.variable(last, last);
         let side = usize::from(receiver > 0);
         let (d, winner) = (d_ends[side], &self.winners[round - 1]);
@@ -348,7 +373,7 @@ impl Query {
                 continue;
             }
             let (table, d_table) = (block.toward(sender, receiver), d_block.toward_mut(sender, receiver));
-            for link in setting.graph.row(self.ends[side]) {
+            for link in self.row(setting.graph, side) {
                 let (class, entity) = (link.class as usize, link.entity as usize);
                 let (entry, place) = self.entry(room, setting, round, sender - 1, entity);
                 add_product(&mut d_table[class], &d_message, &entry);
@@ -372,10 +397,10 @@ impl Query {
     /// ŷ = min_i max_k φ_i,k                                    eq:rule_entailment
     /// ```
     #[inline(always)]
-    fn score(&mut self, room: &mut Room, setting: Setting, asked: u8) -> Lanes {
+    pub fn score(&mut self, room: &mut Room, setting: Setting, asked: u8) -> Lanes {
         let (last, rounds) = (setting.last(), setting.profile.rounds);
         let lazy = Self::is_lazy(setting, rounds, last.max(1) - 1)
-            .then(|| Pass::of(rounds).variable(last - 1, last));
+            .then(|| setting.profile.pass(rounds).variable(last - 1, last));
         let mut score = [f32::INFINITY; LANES];
         let mut place = [(0u8, 0u32); LANES];
         for variable in (0..=last).filter(|&variable| Some(variable) != lazy).chain(lazy) {

@@ -9,7 +9,7 @@
 
 use super::block::{Block, LANES, Lanes, add, add_product, filled, is_zero, narrow};
 use super::profile::DProfile;
-use super::query::{Kept, Query, Room, Setting, Touched};
+use super::query::{Kept, Query, Room, Scope, Setting, Touched};
 use super::stage::Turn;
 
 impl Query {
@@ -55,7 +55,12 @@ impl Query {
                 for link in graph.row(entity as usize) {
                     let mut place = places[link.entity as usize] as usize;
                     if place == 0 {
-                        if stage.open[link.entity as usize] & lanes == 0 {
+                        let follow = match room.scope {
+                            Scope::Open => stage.open[link.entity as usize] & lanes != 0,
+                            Scope::All => true,
+                            Scope::Touched => false,
+                        };
+                        if !follow {
                             continue;
                         }
                         place = touched.touch(link.entity, places) + 1;
@@ -215,7 +220,7 @@ pub(crate) fn scatter_cost(room: &Room, setting: Setting, turn: Turn, query: &Qu
 }
 
 #[inline(always)]
-fn above(entry: &Lanes, base: &Lanes) -> Lanes {
+pub(crate) fn above(entry: &Lanes, base: &Lanes) -> Lanes {
     let mut rise = [0.0; LANES];
     for lane in 0..LANES {
         rise[lane] = entry[lane] - base[lane];

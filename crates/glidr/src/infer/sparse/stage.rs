@@ -26,7 +26,7 @@ pub(crate) struct Turn {
 impl Turn {
     #[inline(always)]
     pub fn new(setting: Setting, round: usize, step: usize) -> Self {
-        Turn { round, step, pass: Pass::of(round), last: setting.last() }
+        Turn { round, step, pass: setting.profile.pass(round), last: setting.last() }
     }
 
     #[inline(always)]
@@ -61,7 +61,7 @@ impl Query {
         let k = turn.receiver() - 1;
         let (mut touched, mut places) = self.take(room, k);
         let (_, side) = turn.end();
-        touched.touch_near(side, setting.graph.row(self.ends[side]), &mut places);
+        touched.touch_near(side, self.row(setting.graph, side), &mut places);
         self.scatter(room, setting, turn, &mut touched, &mut places);
         let mut kept = std::mem::take(&mut touched.rounds[round - 1]);
         for place in 0..touched.entities.len() {
@@ -80,7 +80,7 @@ impl Query {
         let k = turn.receiver() - 1;
         let (mut touched, mut places) = self.take(room, k);
         for side in 0..2 {
-            touched.touch_near(side, setting.graph.row(self.ends[side]), &mut places);
+            touched.touch_near(side, self.row(setting.graph, side), &mut places);
         }
         let mut kept = std::mem::take(&mut touched.rounds[round - 1]);
         for place in 0..touched.entities.len() {
@@ -99,7 +99,7 @@ impl Query {
             }
         } else {
             let (_, side) = turn.end();
-            for link in setting.graph.row(self.ends[1 - side]) {
+            for link in self.row(setting.graph, 1 - side) {
                 let place = places[link.entity as usize] as usize - 1;
                 gather(room, setting, turn, &touched, &mut kept, place);
             }

@@ -1,0 +1,223 @@
+//! A head worked out once for all tails.
+//!
+//! In: a head. Out: the profile of every query that has it: message passing from the head alone,
+//! with the tail absent. No domain of a query is below it, and it differs from it only around the
+//! tail; so a [`Query`] of another tail starts from there, not from the profile of no ends at all.
+//! The first round does not depend on the tail and is not passed again.
+
+use super::block::{LANES, Lanes, add_product};
+use super::defer::Slack;
+use super::profile::Profile;
+use super::query::{ABSENT, Query, Room, Scope, Setting, Touched, UNLINKED, raise};
+use super::rise::scatter_cost;
+use super::stage::Turn;
+
+/// The profile of one head.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Anchor {
+    /// With the head's entries laid in.
+    pub profile: Profile,
+    /// The head alone.
+    pub query: Query,
+    /// How many links its neighbours have.
+    links: usize,
+}
+
+/// Whether a stage is known only at the head's neighbours: the last one, if the head narrows last.
+/// Nobody else waits for it but its largest entry.
+#[inline(always)]
+fn is_partial(setting: Setting, round: usize, step: usize) -> bool {
+    Query::is_lazy(setting, round, step) && round % 2 == 0
+}
+
+impl Anchor {
+    /// Starts from the profile of no ends.
+    pub fn begin(&mut self, profile: &Profile) {
+        self.profile.clone_from(profile);
+        self.query = Query::default();
+    }
+
+    /// Works out the head alone and lays its entries into the profile.
+    #[inline(always)]
+    pub fn set(&mut self, room: &mut Room, setting: Setting, head: usize) {
+        self.lift(setting.profile);
+        let (last, rounds) = (setting.last(), setting.profile.rounds);
+        self.query.begin(setting, head, ABSENT);
+        self.links =
+            setting.graph.row(head).iter().map(|link| setting.graph.row(link.entity as usize).len()).sum();
+        room.bracket = false;
+        for round in 1..=rounds {
+            // A tail's neighbours ask for messages that lift nothing without it.
+            room.scope = if round == 1 { Scope::Open } else { Scope::All };
+            for step in 1..last {
+                let turn = Turn::new(setting, round, step);
+                self.query.rise(room, setting, turn);
+                if is_partial(setting, round, step) {
+                    self.query.narrow_near(room, setting, turn, usize::MAX);
+                } else {
+                    self.query.narrow_inner(room, setting, round, step);
+                }
+                self.lay(room, setting, turn);
+            }
+            self.query.narrow_end(room, setting, round);
+        }
+        self.query.leave(room);
+    }
+
+    /// Lays one stage of the head into the profile.
+    #[inline(always)]
+    fn lay(&mut self, room: &Room, setting: Setting, turn: Turn) {
+        let k = turn.receiver() - 1;
+        let touched = &self.query.touched[k];
+        let base = setting.profile.stage(turn.round, k);
+        let stage = self.profile.stage_mut(turn.round, k);
+        for (place, value) in touched.rounds[turn.round - 1].domain.iter().enumerate() {
+            let entity = touched.entities[place];
+            stage.domain[entity as usize] = *value;
+            raise(&mut stage.most, &mut stage.most_at, value, entity);
+            if turn.round == 1 {
+                continue; // never passed again
+            }
+            for number in 0..turn.senders() {
+                for lane in 0..LANES {
+                    stage.told[number][entity as usize][lane] =
+                        base.told[number][entity as usize][lane] + room.told[number][place][lane];
+                }
+            }
+            let (ceiling, _) = self.query.without_inner(touched, setting, turn, place);
+            let mut open = 0;
+            for lane in 0..LANES {
+                let lifts = value[lane] < ceiling[lane];
+                open |= u8::from(lifts) << lane;
+                stage.ceiling[lane] = stage.ceiling[lane].max(if lifts { ceiling[lane] } else { 0.0 });
+            }
+            stage.open[entity as usize] = open;
+        }
+    }
+
+    /// Takes the head's entries out again.
+    fn lift(&mut self, base: &Profile) {
+        for (k, touched) in self.query.touched.iter().enumerate() {
+            for round in 1..=base.rounds {
+                let (from, to) = (base.stage(round, k), self.profile.stage_mut(round, k));
+                (to.most, to.most_at, to.ceiling) = (from.most, from.most_at, from.ceiling);
+                for &entity in &touched.entities[..touched.rounds[round - 1].domain.len()] {
+                    let entity = entity as usize;
+                    to.domain[entity] = from.domain[entity];
+                    to.open[entity] = from.open[entity];
+                    for (from, to) in from.told.iter().zip(&mut to.told) {
+                        to[entity] = from[entity];
+                    }
+                }
+            }
+        }
+    }
+
+    /// The score of the head with `tail` by every rule; none where the largest entry of the last
+    /// stage would have to be known.
+    #[inline(always)]
+    pub fn score(&self, query: &mut Query, room: &mut Room, setting: Setting, tail: usize) -> Option<Lanes> {
+        let slack = Slack::default();
+        let setting = Setting { profile: &self.profile, slack: &slack, ..setting };
+        let (last, rounds) = (setting.last(), setting.profile.rounds);
+        query.begin(setting, self.query.ends[0], tail);
+        (room.bracket, room.scope) = (false, Scope::Open);
+        query.narrow_end(room, setting, 1);
+        let mut partial = None;
+        for round in 2..=rounds {
+            for step in 1..last {
+                let turn = Turn::new(setting, round, step);
+                query.rise(room, setting, turn);
+                if is_partial(setting, round, step) {
+                    partial = Some(turn.receiver() - 1);
+                    query.narrow_near(room, setting, turn, self.links);
+                } else if Query::is_lazy(setting, round, step) {
+                    query.narrow_last(room, setting, round, step);
+                } else {
+                    query.narrow_inner(room, setting, round, step);
+                }
+            }
+            query.narrow_end(room, setting, round);
+        }
+        let score = match partial {
+            None => Some(query.score(room, setting, u8::MAX)),
+            Some(partial) => query.score_but(setting, partial),
+        };
+        query.leave(room);
+        score
+    }
+}
+
+impl Query {
+    /// The last stage, worked out in full at the head's neighbours, who have `links` links: either
+    /// their rows are walked over or those of the senders that rose. Elsewhere its entries are no
+    /// more than lower bounds.
+    #[inline(always)]
+    fn narrow_near(&mut self, room: &mut Room, setting: Setting, turn: Turn, links: usize) {
+        let k = turn.receiver() - 1;
+        let (mut touched, mut places) = self.take(room, k);
+        for side in 0..2 {
+            touched.touch_near(side, self.row(setting.graph, side), &mut places);
+        }
+        if links.saturating_mul(turn.senders()) < scatter_cost(room, setting, turn, self)
+            || links == usize::MAX
+        {
+            self.gather_near(room, setting, turn, &touched);
+        } else {
+            room.scope = Scope::Touched;
+            self.scatter(room, setting, turn, &mut touched, &mut places);
+            room.scope = Scope::Open;
+        }
+        let mut kept = std::mem::take(&mut touched.rounds[turn.round - 1]);
+        for place in 0..touched.entities.len() {
+            let (value, winner) = self.with_told(room, &touched, setting, turn, place);
+            kept.push(value, winner);
+        }
+        touched.rounds[turn.round - 1] = kept;
+        self.put_back(room, k, touched, places);
+    }
+
+    /// What the senders' rise adds at the head's neighbours.
+    #[inline(always)]
+    fn gather_near(&self, room: &mut Room, setting: Setting, turn: Turn, touched: &Touched) {
+        for number in 0..turn.senders() {
+            let sender = turn.sender(number);
+            let table = setting.block.toward(sender, turn.receiver());
+            let mut told = std::mem::take(&mut room.told[number]);
+            told.clear();
+            told.resize(touched.entities.len(), [0.0; LANES]);
+            let (places, risen) = (&room.places[sender - 1], &room.risen[number]);
+            for (place, told) in told.iter_mut().enumerate() {
+                if touched.near[0][place] == UNLINKED {
+                    continue;
+                }
+                for link in setting.graph.row(touched.entities[place] as usize) {
+                    let at = places[link.entity as usize] as usize;
+                    if at != 0 && at <= risen.len() {
+                        add_product(told, &table[link.class as usize], &risen[at - 1]);
+                    }
+                }
+            }
+            room.told[number] = told;
+        }
+    }
+
+    /// The score, if inner variable `partial`, of whose entries lower bounds are known, has one
+    /// that is no smaller.
+    #[inline(always)]
+    fn score_but(&self, setting: Setting, partial: usize) -> Option<Lanes> {
+        let ends = &self.entries[setting.profile.rounds];
+        let mut score = ends[0];
+        let mut keep = |most: &Lanes| {
+            for lane in 0..LANES {
+                score[lane] = score[lane].min(most[lane]);
+            }
+        };
+        keep(&ends[1]);
+        for k in (0..self.touched.len()).filter(|&k| k != partial) {
+            keep(&self.most(setting, k).0);
+        }
+        let (most, _) = self.most(setting, partial);
+        (0..LANES).all(|lane| most[lane] >= score[lane]).then_some(score)
+    }
+}

@@ -1,0 +1,144 @@
+//! Questions with an unknown end on a sparse graph: who could reach a score, and what they reach.
+
+use super::Asked;
+use crate::graph::{Entity, Graph};
+use crate::infer::{Sparse, Tables};
+
+/// An ensemble's rules in blocks of eight, ready for questions.
+#[derive(Debug)]
+pub(crate) struct Opened {
+    blocks: Vec<Sparse>,
+    votes: Vec<[f32; Sparse::RULES]>,
+    /// Per end that can be asked for: every entity with the bound it has when nothing reaches it,
+    /// highest first.
+    unreached: [Vec<(f32, Entity)>; 2],
+    /// The head that is worked out.
+    anchored: Option<Entity>,
+}
+
+impl Opened {
+    /// Prepares rules with their votes.
+    pub fn new(graph: &Graph, rules: &[(Tables, f32)], rounds: usize) -> Self {
+        let prepare = |rules: &[(Tables, f32)]| {
+            let tables: Vec<&Tables> = rules.iter().map(|(tables, _)| tables).collect();
+            let mut sparse = Sparse::default();
+            sparse.prepare(graph, &tables, rounds);
+            sparse
+        };
+        let votes = |rules: &[(Tables, f32)]| {
+            let mut votes = [0.0; Sparse::RULES];
+            votes.iter_mut().zip(rules).for_each(|(vote, (_, given))| *vote = *given);
+            votes
+        };
+        Opened {
+            blocks: rules.chunks(Sparse::RULES).map(prepare).collect(),
+            votes: rules.chunks(Sparse::RULES).map(votes).collect(),
+            unreached: Default::default(),
+            anchored: None,
+        }
+    }
+
+    /// The scores of any pairs, each on its own.
+    pub fn scores(&mut self, graph: &Graph, pairs: &[(Entity, Entity)]) -> Vec<f32> {
+        let mut sums = vec![0.0; pairs.len()];
+        for (block, votes) in self.blocks.iter_mut().zip(&self.votes) {
+            for (sum, lanes) in sums.iter_mut().zip(block.scores_only(graph, pairs)) {
+                add_votes(sum, votes, &lanes);
+            }
+        }
+        sums
+    }
+
+    /// The scores of one head with many tails.
+    pub fn scores_of_tails(&mut self, graph: &Graph, head: Entity, tails: &[Entity]) -> Vec<f32> {
+        self.anchor(graph, head);
+        let mut sums = vec![0.0; tails.len()];
+        for (block, votes) in self.blocks.iter_mut().zip(&self.votes) {
+            for (sum, lanes) in sums.iter_mut().zip(block.scores_of_tails(graph, tails)) {
+                add_votes(sum, votes, &lanes);
+            }
+        }
+        sums
+    }
+
+    /// Every candidate whose bound is at least `least`, with its bound, in the order of their numbers.
+    pub fn rivals(&mut self, graph: &Graph, asked: Asked, known: Entity, least: f32) -> Vec<(Entity, f32)> {
+        self.bound(graph, asked, known);
+        let heads = asked == Asked::Head;
+        let mut rivals: Vec<(Entity, f32)> = Vec::new();
+        let mut reached: Vec<u32> =
+            self.blocks.iter().flat_map(|block| block.reached(heads)).copied().collect();
+        reached.sort_unstable();
+        reached.dedup();
+        for &entity in &reached {
+            let bound = self.bound_of(heads, Entity(entity));
+            if bound >= least {
+                rivals.push((Entity(entity), bound));
+            }
+        }
+        for &(base, entity) in &self.unreached[usize::from(heads)] {
+            if base < least {
+                break;
+            }
+            if reached.binary_search(&entity.0).is_err() {
+                let bound = self.bound_of(heads, entity);
+                if bound >= least {
+                    rivals.push((entity, bound));
+                }
+            }
+        }
+        rivals.sort_unstable_by_key(|&(entity, _)| entity);
+        rivals
+    }
+
+    fn bound(&mut self, graph: &Graph, asked: Asked, known: Entity) {
+        match asked {
+            Asked::Tail => {
+                self.anchor(graph, known);
+                self.blocks.iter_mut().for_each(|block| block.bound_tails(graph));
+            }
+            Asked::Head => {
+                self.open(graph);
+                self.blocks.iter_mut().for_each(|block| block.bound_heads(graph, known));
+            }
+        }
+        let heads = asked == Asked::Head;
+        if self.unreached[usize::from(heads)].is_empty() {
+            let base = |entity| {
+                let mut sum = 0.0;
+                for (block, votes) in self.blocks.iter().zip(&self.votes) {
+                    add_votes(&mut sum, votes, block.base_bound(heads, entity));
+                }
+                (sum, entity)
+            };
+            let mut list: Vec<(f32, Entity)> = (0..graph.entities() as u32).map(Entity).map(base).collect();
+            list.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+            self.unreached[usize::from(heads)] = list;
+        }
+    }
+
+    fn bound_of(&self, heads: bool, entity: Entity) -> f32 {
+        let mut sum = 0.0;
+        for (block, votes) in self.blocks.iter().zip(&self.votes) {
+            add_votes(&mut sum, votes, &block.bound(heads, entity));
+        }
+        sum
+    }
+
+    fn anchor(&mut self, graph: &Graph, head: Entity) {
+        self.open(graph);
+        if self.anchored != Some(head) {
+            self.anchored = Some(head);
+            self.blocks.iter_mut().for_each(|block| block.anchor(graph, head));
+        }
+    }
+
+    fn open(&mut self, graph: &Graph) {
+        self.blocks.iter_mut().filter(|block| !block.is_open()).for_each(|block| block.prepare_open(graph));
+    }
+}
+
+/// `sum += vote · score`, rule by rule.
+fn add_votes(sum: &mut f32, votes: &[f32], scores: &[f32]) {
+    votes.iter().zip(scores).for_each(|(vote, score)| *sum += vote * score);
+}
