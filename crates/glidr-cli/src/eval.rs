@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use crate::output::{Output, counted, table};
 use crate::rule_file::RuleFile;
 use crate::search::{SearchFlags, targets_of};
+use crate::settings::EngineFlag;
 use crate::settings::HardFlags;
 use crate::sources::{open_both, say_lacking};
 
@@ -49,6 +50,9 @@ pub struct Eval {
     /// Rounds of message passing, `R_max` of the paper [default: as in training]
     #[arg(long, value_name = "R", value_parser = clap::value_parser!(u16).range(1..=1000))]
     rounds: Option<u16>,
+    /// Which engine passes messages; none changes a rank
+    #[arg(long, value_enum, default_value = "auto")]
+    engine: EngineFlag,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -89,6 +93,7 @@ impl Eval {
             seed: self.seed.unwrap_or(model.training.seed),
             rounds: self.rounds.map(usize::from),
             hard,
+            engine: self.engine.into(),
         };
         if by_rules {
             return self.rank_by_rules(&ranking, &model, &data, output);

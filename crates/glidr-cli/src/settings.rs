@@ -146,7 +146,7 @@ impl From<PositivesFlag> for Positives {
 
 /// [`Engine`] as a flag.
 #[derive(Clone, Copy, ValueEnum)]
-enum EngineFlag {
+pub enum EngineFlag {
     Auto,
     Dense,
     Sparse,
