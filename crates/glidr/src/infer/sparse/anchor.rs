@@ -7,6 +7,7 @@
 
 use super::block::{LANES, Lanes, add_product};
 use super::defer::Slack;
+use super::open::lower;
 use super::profile::Profile;
 use super::query::{ABSENT, Query, Room, Scope, Setting, Touched, UNLINKED, raise};
 use super::rise::scatter_cost;
@@ -26,8 +27,8 @@ pub(crate) struct Anchor {
 /// Whether a stage is known only at the head's neighbours: the last one, if the head narrows last.
 /// Nobody else waits for it but its largest entry.
 #[inline(always)]
-fn is_partial(setting: Setting, round: usize, step: usize) -> bool {
-    Query::is_lazy(setting, round, step) && round % 2 == 0
+fn is_partial(setting: Setting, turn: Turn) -> bool {
+    Query::is_lazy(setting, turn.round, turn.senders() + 1) && turn.round % 2 == 0
 }
 
 impl Anchor {
@@ -52,7 +53,7 @@ impl Anchor {
             for step in 1..last {
                 let turn = Turn::new(setting, round, step);
                 self.query.rise(room, setting, turn);
-                if is_partial(setting, round, step) {
+                if is_partial(setting, turn) {
                     self.query.narrow_near(room, setting, turn, usize::MAX);
                 } else {
                     self.query.narrow_inner(room, setting, round, step);
@@ -68,6 +69,7 @@ impl Anchor {
     #[inline(always)]
     fn lay(&mut self, room: &Room, setting: Setting, turn: Turn) {
         let k = turn.receiver() - 1;
+        let partial = is_partial(setting, turn);
         let touched = &self.query.touched[k];
         let base = setting.profile.stage(turn.round, k);
         let stage = self.profile.stage_mut(turn.round, k);
@@ -75,8 +77,8 @@ impl Anchor {
             let entity = touched.entities[place];
             stage.domain[entity as usize] = *value;
             raise(&mut stage.most, &mut stage.most_at, value, entity);
-            if turn.round == 1 {
-                continue; // never passed again
+            if turn.round == 1 || turn.senders() == 0 {
+                continue; // never passed again, or told by the ends alone
             }
             for number in 0..turn.senders() {
                 for lane in 0..LANES {
@@ -86,8 +88,9 @@ impl Anchor {
             }
             let (ceiling, _) = self.query.without_inner(touched, setting, turn, place);
             let mut open = 0;
+            let always = partial && touched.near[0][place] != UNLINKED; // known in full for any tail
             for lane in 0..LANES {
-                let lifts = value[lane] < ceiling[lane];
+                let lifts = value[lane] < ceiling[lane] && !always;
                 open |= u8::from(lifts) << lane;
                 stage.ceiling[lane] = stage.ceiling[lane].max(if lifts { ceiling[lane] } else { 0.0 });
             }
@@ -128,7 +131,7 @@ impl Anchor {
             for step in 1..last {
                 let turn = Turn::new(setting, round, step);
                 query.rise(room, setting, turn);
-                if is_partial(setting, round, step) {
+                if is_partial(setting, turn) {
                     partial = Some(turn.receiver() - 1);
                     query.narrow_near(room, setting, turn, self.links);
                 } else if Query::is_lazy(setting, round, step) {
@@ -141,7 +144,7 @@ impl Anchor {
         }
         let score = match partial {
             None => Some(query.score(room, setting, u8::MAX)),
-            Some(partial) => query.score_but(setting, partial),
+            Some(partial) => query.score_but(room, setting, partial),
         };
         query.leave(room);
         score
@@ -202,22 +205,54 @@ impl Query {
         }
     }
 
-    /// The score, if inner variable `partial`, of whose entries lower bounds are known, has one
-    /// that is no smaller.
+    /// The score, where the last stage, of inner variable `partial`, is known only at the head's
+    /// neighbours; none if its largest entry may be far from both ends and be the score.
     #[inline(always)]
-    fn score_but(&self, setting: Setting, partial: usize) -> Option<Lanes> {
-        let ends = &self.entries[setting.profile.rounds];
+    fn score_but(&mut self, room: &mut Room, setting: Setting, partial: usize) -> Option<Lanes> {
+        let ends = self.entries[setting.profile.rounds];
         let mut score = ends[0];
-        let mut keep = |most: &Lanes| {
-            for lane in 0..LANES {
-                score[lane] = score[lane].min(most[lane]);
-            }
-        };
-        keep(&ends[1]);
+        lower(&mut score, &ends[1]);
         for k in (0..self.touched.len()).filter(|&k| k != partial) {
-            keep(&self.most(setting, k).0);
+            lower(&mut score, &self.most(setting, k).0);
         }
-        let (most, _) = self.most(setting, partial);
-        (0..LANES).all(|lane| most[lane] >= score[lane]).then_some(score)
+        let most = self.most_of_partial(room, setting, partial, &score);
+        let ceiling = &setting.profile.stage(setting.profile.rounds, partial).ceiling;
+        let known = (0..LANES).all(|lane| most[lane] >= score[lane] || ceiling[lane] <= most[lane]);
+        lower(&mut score, &most);
+        known.then_some(score)
+    }
+
+    /// The largest entry near the ends, as far as it can be below `least`.
+    #[inline(always)]
+    fn most_of_partial(&mut self, room: &mut Room, setting: Setting, k: usize, least: &Lanes) -> Lanes {
+        let turn = Turn::new(setting, setting.profile.rounds, setting.last() - 1);
+        let (mut most, _) = self.most(setting, k);
+        let touched = std::mem::take(&mut self.touched[k]);
+        for place in 0..touched.entities.len() {
+            if touched.near[0][place] != UNLINKED {
+                continue; // known in full
+            }
+            let (mut value, _) = self.without_inner(&touched, setting, turn, place);
+            let mut asked = false;
+            for lane in 0..LANES {
+                asked |= value[lane] > most[lane] && most[lane] < least[lane];
+            }
+            if !asked {
+                continue;
+            }
+            for number in 0..turn.senders() {
+                let sender = turn.sender(number);
+                let mut message = *setting.block.sure(sender, turn.receiver());
+                let table = setting.block.toward(sender, turn.receiver());
+                for link in setting.graph.row(touched.entities[place] as usize) {
+                    let (entry, _) = self.entry(room, setting, turn.round, sender - 1, link.entity as usize);
+                    add_product(&mut message, &table[link.class as usize], &entry);
+                }
+                lower(&mut value, &message);
+            }
+            raise(&mut most, &mut [0; LANES], &value, 0);
+        }
+        self.touched[k] = touched;
+        most
     }
 }

@@ -249,7 +249,7 @@ impl Open {
 }
 
 #[inline(always)]
-fn lower(value: &mut Lanes, bound: &Lanes) {
+pub(crate) fn lower(value: &mut Lanes, bound: &Lanes) {
     for lane in 0..LANES {
         value[lane] = value[lane].min(bound[lane]);
     }

@@ -282,7 +282,7 @@ impl Query {
 
     /// A variable's entry after `round`, and its place if the query touched it by then.
     #[inline(always)]
-    fn entry(
+    pub fn entry(
         &self,
         room: &Room,
         setting: Setting,
