@@ -32,6 +32,9 @@ use crate::random::{Purpose, stream};
 /// order of summation decides.
 pub const TIE: f32 = 2e-6;
 
+/// How far from a goal a bracket must end, relative to it, to tell on which side of it a score is.
+const MARGIN: f32 = TIE + ORDER;
+
 /// So many pairs wait at most to be scored head by head.
 const MOST_WAITING: usize = 4_000_000;
 
@@ -152,8 +155,14 @@ impl<'a> Known<'a> {
     }
 }
 
-/// The scores of each tail with its heads, worked out head by head.
-fn scores_by_head(opened: &mut Opened, graph: &Graph, asked: &[(Entity, Vec<Entity>)]) -> Vec<Vec<f32>> {
+/// The scores of each tail with its heads, worked out head by head; in full, or as far as is needed
+/// to tell on which side of the tail's goals they are.
+fn scores_by_head(
+    opened: &mut Opened,
+    graph: &Graph,
+    asked: &[(Entity, Vec<Entity>)],
+    goals: Option<&[Vec<f32>]>,
+) -> Vec<Vec<f32>> {
     let mut scores: Vec<Vec<f32>> = asked.iter().map(|(_, heads)| vec![0.0; heads.len()]).collect();
     let mut pairs: Vec<(Entity, u32, u32)> = Vec::new();
     for (question, (_, heads)) in asked.iter().enumerate() {
@@ -162,8 +171,16 @@ fn scores_by_head(opened: &mut Opened, graph: &Graph, asked: &[(Entity, Vec<Enti
     pairs.sort_unstable();
     for pairs in pairs.chunk_by(|a, b| a.0 == b.0) {
         let tails: Vec<Entity> = pairs.iter().map(|&(_, question, _)| asked[question as usize].0).collect();
-        for (score, &(_, question, at)) in opened.scores_of_tails(graph, pairs[0].0, &tails).iter().zip(pairs)
-        {
+        let head = pairs[0].0;
+        let found = match goals {
+            None => opened.scores_of_tails(graph, head, &tails),
+            Some(goals) => {
+                let goals: Vec<&[f32]> =
+                    pairs.iter().map(|&(_, question, _)| &goals[question as usize][..]).collect();
+                opened.sides_of_tails(graph, head, &tails, &goals, MARGIN)
+            }
+        };
+        for (score, &(_, question, at)) in found.iter().zip(pairs) {
             scores[question as usize][at as usize] = *score;
         }
     }
@@ -297,14 +314,15 @@ impl Ranking {
                 let (targets, _) = given.of(task, head);
                 let goals = opened.scores_of_tails(graph, head, targets);
                 let rivals = rivals_of(opened, head, &goals);
-                let scores = opened.scores_of_tails(graph, head, &rivals);
+                let scores =
+                    opened.sides_of_tails(graph, head, &rivals, &vec![&goals[..]; rivals.len()], MARGIN);
                 self.place(task, head, targets, &goals, &scores, &mut ranks);
             }
             return ranks;
         }
         let wanted =
             task.known.iter().map(|&tail| (tail, given.of(task, tail).0.clone())).collect::<Vec<_>>();
-        let goals = scores_by_head(opened, graph, &wanted);
+        let goals = scores_by_head(opened, graph, &wanted, None);
         let mut waiting: Vec<(Entity, Vec<Entity>)> = Vec::new();
         let mut waiting_goals = Vec::new();
         let mut pairs = 0;
@@ -313,7 +331,7 @@ impl Ranking {
             waiting_goals.push(goals);
             pairs += waiting[waiting.len() - 1].1.len();
             if pairs > MOST_WAITING || number + 1 == task.known.len() {
-                let scores = scores_by_head(opened, graph, &waiting);
+                let scores = scores_by_head(opened, graph, &waiting, Some(&waiting_goals));
                 for (((tail, _), goals), scores) in waiting.drain(..).zip(waiting_goals.drain(..)).zip(scores)
                 {
                     self.place(task, tail, given.of(task, tail).0, &goals, &scores, &mut ranks);

@@ -61,6 +61,36 @@ impl Opened {
         sums
     }
 
+    /// Like [`Opened::scores_of_tails`], but a score is worked out only as far as is needed to tell on
+    /// which side of each of its `goals` it is: where a bracket tells, its lower end is returned.
+    pub fn sides_of_tails(
+        &mut self,
+        graph: &Graph,
+        head: Entity,
+        tails: &[Entity],
+        goals: &[&[f32]],
+        margin: f32,
+    ) -> Vec<f32> {
+        self.anchor(graph, head);
+        let mut brackets = vec![[0.0f32; 2]; tails.len()];
+        for (block, votes) in self.blocks.iter_mut().zip(&self.votes) {
+            for (sums, lanes) in brackets.iter_mut().zip(block.brackets_of_tails(graph, tails)) {
+                sums.iter_mut().zip(&lanes).for_each(|(sum, lanes)| add_votes(sum, votes, lanes));
+            }
+        }
+        let is_told = |place: usize| {
+            let [low, high] = brackets[place];
+            let beside = |goal: &f32| low > goal * (1.0 + margin) || high < goal * (1.0 - margin);
+            goals[place].iter().all(beside)
+        };
+        let open: Vec<usize> = (0..tails.len()).filter(|&place| !is_told(place)).collect();
+        let mut scores: Vec<f32> = brackets.iter().map(|bracket| bracket[0]).collect();
+        let exact =
+            self.scores_of_tails(graph, head, &open.iter().map(|&place| tails[place]).collect::<Vec<_>>());
+        open.into_iter().zip(exact).for_each(|(place, score)| scores[place] = score);
+        scores
+    }
+
     /// Every candidate whose bound is at least `least`, with its bound, in the order of their numbers.
     pub fn rivals(&mut self, graph: &Graph, asked: Asked, known: Entity, least: f32) -> Vec<(Entity, f32)> {
         self.bound(graph, asked, known);

@@ -122,19 +122,61 @@ impl Anchor {
     pub fn score(&self, query: &mut Query, room: &mut Room, setting: Setting, tail: usize) -> Option<Lanes> {
         let slack = Slack::default();
         let setting = Setting { profile: &self.profile, slack: &slack, ..setting };
-        let (last, rounds) = (setting.last(), setting.profile.rounds);
+        let partial = self.pass(query, room, setting, tail);
+        let score = match partial {
+            None => Some(query.score(room, setting, u8::MAX)),
+            Some(turn) => {
+                query.narrow_near(room, setting, turn, self.links);
+                query.narrow_end(room, setting, turn.round);
+                query.score_but(room, setting, turn)
+            }
+        };
+        query.leave(room);
+        score
+    }
+
+    /// A lower and an upper bound of the score, without following the tail's neighbours to theirs.
+    #[inline(always)]
+    pub fn bracket(&self, query: &mut Query, room: &mut Room, setting: Setting, tail: usize) -> [Lanes; 2] {
+        let slack = Slack::default();
+        let setting = Setting { profile: &self.profile, slack: &slack, ..setting };
+        let bracket = match self.pass(query, room, setting, tail) {
+            None => [query.score(room, setting, u8::MAX); 2],
+            Some(turn) => {
+                query.bracket_near(room, setting, turn);
+                room.bracket = true;
+                query.narrow_end(room, setting, turn.round);
+                room.bracket = false;
+                let ends = query.entries[turn.round];
+                let [mut low, mut high] = [ends[0], room.upper_end];
+                let k = turn.receiver() - 1;
+                lower(&mut low, &query.most(setting, k).0);
+                lower(&mut high, &ends[1]);
+                for k in (0..query.touched.len()).filter(|&other| other != k) {
+                    lower(&mut high, &query.most(setting, k).0);
+                }
+                lower(&mut low, &high);
+                [low, high]
+            }
+        };
+        query.leave(room);
+        bracket
+    }
+
+    /// Passes all messages of a tail but for a last stage that is known only in part.
+    #[inline(always)]
+    fn pass(&self, query: &mut Query, room: &mut Room, setting: Setting, tail: usize) -> Option<Turn> {
         query.begin(setting, self.query.ends[0], tail);
         (room.bracket, room.scope) = (false, Scope::Open);
         query.narrow_end(room, setting, 1);
-        let mut partial = None;
-        for round in 2..=rounds {
-            for step in 1..last {
+        for round in 2..=setting.profile.rounds {
+            for step in 1..setting.last() {
                 let turn = Turn::new(setting, round, step);
                 query.rise(room, setting, turn);
                 if is_partial(setting, turn) {
-                    partial = Some(turn.receiver() - 1);
-                    query.narrow_near(room, setting, turn, self.links);
-                } else if Query::is_lazy(setting, round, step) {
+                    return Some(turn);
+                }
+                if Query::is_lazy(setting, round, step) {
                     query.narrow_last(room, setting, round, step);
                 } else {
                     query.narrow_inner(room, setting, round, step);
@@ -142,12 +184,7 @@ impl Anchor {
             }
             query.narrow_end(room, setting, round);
         }
-        let score = match partial {
-            None => Some(query.score(room, setting, u8::MAX)),
-            Some(partial) => query.score_but(room, setting, partial),
-        };
-        query.leave(room);
-        score
+        None
     }
 }
 
@@ -180,6 +217,27 @@ impl Query {
         self.put_back(room, k, touched, places);
     }
 
+    /// The last stage in brackets: at least what the head alone allows, at most what the ends do.
+    #[inline(always)]
+    fn bracket_near(&mut self, room: &mut Room, setting: Setting, turn: Turn) {
+        let k = turn.receiver() - 1;
+        let (mut touched, mut places) = self.take(room, k);
+        for side in 0..2 {
+            touched.touch_near(side, self.row(setting.graph, side), &mut places);
+        }
+        let stage = setting.profile.stage(turn.round, k);
+        let mut kept = std::mem::take(&mut touched.rounds[turn.round - 1]);
+        room.upper.clear();
+        for (place, &entity) in touched.entities.iter().enumerate() {
+            let (mut value, winner) = self.without_inner(&touched, setting, turn, place);
+            room.upper.push(value);
+            stage.told.iter().for_each(|told| lower(&mut value, &told[entity as usize]));
+            kept.push(value, winner);
+        }
+        touched.rounds[turn.round - 1] = kept;
+        self.put_back(room, k, touched, places);
+    }
+
     /// What the senders' rise adds at the head's neighbours.
     #[inline(always)]
     fn gather_near(&self, room: &mut Room, setting: Setting, turn: Turn, touched: &Touched) {
@@ -205,17 +263,18 @@ impl Query {
         }
     }
 
-    /// The score, where the last stage, of inner variable `partial`, is known only at the head's
+    /// The score, where the last stage is known only at the head's
     /// neighbours; none if its largest entry may be far from both ends and be the score.
     #[inline(always)]
-    fn score_but(&mut self, room: &mut Room, setting: Setting, partial: usize) -> Option<Lanes> {
+    fn score_but(&mut self, room: &mut Room, setting: Setting, turn: Turn) -> Option<Lanes> {
+        let partial = turn.receiver() - 1;
         let ends = self.entries[setting.profile.rounds];
         let mut score = ends[0];
         lower(&mut score, &ends[1]);
         for k in (0..self.touched.len()).filter(|&k| k != partial) {
             lower(&mut score, &self.most(setting, k).0);
         }
-        let most = self.most_of_partial(room, setting, partial, &score);
+        let most = self.most_of_partial(room, setting, turn, &score);
         let ceiling = &setting.profile.stage(setting.profile.rounds, partial).ceiling;
         let known = (0..LANES).all(|lane| most[lane] >= score[lane] || ceiling[lane] <= most[lane]);
         lower(&mut score, &most);
@@ -224,8 +283,8 @@ impl Query {
 
     /// The largest entry near the ends, as far as it can be below `least`.
     #[inline(always)]
-    fn most_of_partial(&mut self, room: &mut Room, setting: Setting, k: usize, least: &Lanes) -> Lanes {
-        let turn = Turn::new(setting, setting.profile.rounds, setting.last() - 1);
+    fn most_of_partial(&mut self, room: &mut Room, setting: Setting, turn: Turn, least: &Lanes) -> Lanes {
+        let k = turn.receiver() - 1;
         let (mut most, _) = self.most(setting, k);
         let touched = std::mem::take(&mut self.touched[k]);
         for place in 0..touched.entities.len() {

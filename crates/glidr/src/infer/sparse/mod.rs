@@ -126,6 +126,12 @@ impl Sparse {
         pulp::Arch::new().dispatch(FromAnchor { setting, open, room, query: &mut queries[0], tails })
     }
 
+    /// Lower and upper bounds of those scores, found much faster.
+    pub fn brackets_of_tails(&mut self, graph: &Graph, tails: &[Entity]) -> Vec<[[f32; LANES]; 2]> {
+        let (setting, open, room, queries) = self.open_parts(graph);
+        pulp::Arch::new().dispatch(Bracket { setting, open, room, query: &mut queries[0], tails })
+    }
+
     /// Finds upper bounds of all tails of the anchored head.
     pub fn bound_tails(&mut self, graph: &Graph) {
         let (setting, open, room, _) = self.open_parts(graph);
@@ -324,6 +330,25 @@ impl pulp::WithSimd for FromAnchor<'_> {
             }));
         }
         scores
+    }
+}
+
+/// Brackets of their scores, likewise.
+struct Bracket<'a> {
+    setting: Setting<'a>,
+    open: &'a mut OpenRoom,
+    room: &'a mut Room,
+    query: &'a mut Query,
+    tails: &'a [Entity],
+}
+
+impl pulp::WithSimd for Bracket<'_> {
+    type Output = Vec<[Lanes; 2]>;
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) -> Vec<[Lanes; 2]> {
+        let Bracket { setting, open, room, query, tails } = self;
+        tails.iter().map(|tail| open.anchor.bracket(query, room, setting, tail.index())).collect()
     }
 }
 
