@@ -4,6 +4,9 @@ use super::Asked;
 use crate::graph::{Entity, Graph};
 use crate::infer::{Sparse, Tables};
 
+/// Fewer tails than this are scored one by one, beyond two rounds.
+const FEW: usize = 16;
+
 /// An ensemble's rules in blocks of eight, ready for questions.
 #[derive(Debug)]
 pub(crate) struct Opened {
@@ -12,6 +15,7 @@ pub(crate) struct Opened {
     /// Per end that can be asked for: every entity with the bound it has when nothing reaches it,
     /// highest first.
     unreached: [Vec<(f32, Entity)>; 2],
+    rounds: usize,
     /// The head that is worked out.
     anchored: Option<Entity>,
 }
@@ -34,6 +38,7 @@ impl Opened {
             blocks: rules.chunks(Sparse::RULES).map(prepare).collect(),
             votes: rules.chunks(Sparse::RULES).map(votes).collect(),
             unreached: Default::default(),
+            rounds,
             anchored: None,
         }
     }
@@ -51,6 +56,9 @@ impl Opened {
 
     /// The scores of one head with many tails.
     pub fn scores_of_tails(&mut self, graph: &Graph, head: Entity, tails: &[Entity]) -> Vec<f32> {
+        if self.is_few(tails) {
+            return self.scores(graph, &tails.iter().map(|&tail| (head, tail)).collect::<Vec<_>>());
+        }
         self.anchor(graph, head);
         let mut sums = vec![0.0; tails.len()];
         for (block, votes) in self.blocks.iter_mut().zip(&self.votes) {
@@ -71,6 +79,9 @@ impl Opened {
         goals: &[&[f32]],
         margin: f32,
     ) -> Vec<f32> {
+        if self.is_few(tails) {
+            return self.scores_of_tails(graph, head, tails);
+        }
         self.anchor(graph, head);
         let mut brackets = vec![[0.0f32; 2]; tails.len()];
         for (block, votes) in self.blocks.iter_mut().zip(&self.votes) {
@@ -89,6 +100,12 @@ impl Opened {
             self.scores_of_tails(graph, head, &open.iter().map(|&place| tails[place]).collect::<Vec<_>>());
         open.into_iter().zip(exact).for_each(|(place, score)| scores[place] = score);
         scores
+    }
+
+    /// Whether so few tails are faster to score one by one: beyond two rounds, their head's profile
+    /// takes long.
+    fn is_few(&self, tails: &[Entity]) -> bool {
+        self.rounds > 2 && tails.len() < FEW
     }
 
     /// Every candidate whose bound is at least `least`, with its bound, in the order of their numbers.

@@ -38,31 +38,44 @@ impl Anchor {
         self.query = Query::default();
     }
 
-    /// Works out the head alone and lays its entries into the profile.
+    /// Works out the first round of the head alone and lays its entries into the profile.
     #[inline(always)]
     pub fn set(&mut self, room: &mut Room, setting: Setting, head: usize) {
         self.lift(setting.profile);
-        let (last, rounds) = (setting.last(), setting.profile.rounds);
         self.query.begin(setting, head, ABSENT);
         self.links =
             setting.graph.row(head).iter().map(|link| setting.graph.row(link.entity as usize).len()).sum();
         room.bracket = false;
-        for round in 1..=rounds {
-            // A tail's neighbours ask for messages that lift nothing without it.
-            room.scope = if round == 1 { Scope::Open } else { Scope::All };
-            for step in 1..last {
-                let turn = Turn::new(setting, round, step);
-                self.query.rise(room, setting, turn);
-                if is_partial(setting, turn) {
-                    self.query.narrow_near(room, setting, turn, usize::MAX);
-                } else {
-                    self.query.narrow_inner(room, setting, round, step);
-                }
-                self.lay(room, setting, turn);
-            }
-            self.query.narrow_end(room, setting, round);
-        }
+        self.round(room, setting, 1);
         self.query.leave(room);
+    }
+
+    /// Works out the other rounds, if that is not done yet: scores need them, bounds do not.
+    #[inline(always)]
+    pub fn complete(&mut self, room: &mut Room, setting: Setting) {
+        let done = self.query.winners.len();
+        if done < setting.profile.rounds {
+            self.query.enter(room);
+            (done + 1..=setting.profile.rounds).for_each(|round| self.round(room, setting, round));
+            self.query.leave(room);
+        }
+    }
+
+    #[inline(always)]
+    fn round(&mut self, room: &mut Room, setting: Setting, round: usize) {
+        // A tail's neighbours ask for messages that lift nothing without it.
+        room.scope = if round == 1 { Scope::Open } else { Scope::All };
+        for step in 1..setting.last() {
+            let turn = Turn::new(setting, round, step);
+            self.query.rise(room, setting, turn);
+            if is_partial(setting, turn) {
+                self.query.narrow_near(room, setting, turn, usize::MAX);
+            } else {
+                self.query.narrow_inner(room, setting, round, step);
+            }
+            self.lay(room, setting, turn);
+        }
+        self.query.narrow_end(room, setting, round);
     }
 
     /// Lays one stage of the head into the profile.

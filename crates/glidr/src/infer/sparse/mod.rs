@@ -320,6 +320,7 @@ impl pulp::WithSimd for FromAnchor<'_> {
     #[inline(always)]
     fn with_simd<S: pulp::Simd>(self, _: S) -> Vec<Lanes> {
         let FromAnchor { setting, open, room, query, tails } = self;
+        open.anchor.complete(room, setting);
         let anchor = &open.anchor;
         let mut scores = Vec::with_capacity(tails.len());
         for tail in tails {
@@ -348,6 +349,7 @@ impl pulp::WithSimd for Bracket<'_> {
     #[inline(always)]
     fn with_simd<S: pulp::Simd>(self, _: S) -> Vec<[Lanes; 2]> {
         let Bracket { setting, open, room, query, tails } = self;
+        open.anchor.complete(room, setting);
         tails.iter().map(|tail| open.anchor.bracket(query, room, setting, tail.index())).collect()
     }
 }
