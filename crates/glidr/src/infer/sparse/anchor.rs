@@ -28,7 +28,7 @@ pub(crate) struct Anchor {
 /// Nobody else waits for it but its largest entry.
 #[inline(always)]
 fn is_partial(setting: Setting, turn: Turn) -> bool {
-    Query::is_lazy(setting, turn.round, turn.senders() + 1) && turn.round % 2 == 0
+    Query::is_lazy(setting, turn.round, turn.senders() + 1) && turn.round.is_multiple_of(2)
 }
 
 impl Anchor {
@@ -215,7 +215,7 @@ impl Query {
         if links.saturating_mul(turn.senders()) < scatter_cost(room, setting, turn, self)
             || links == usize::MAX
         {
-            self.gather_near(room, setting, turn, &touched);
+            gather_near(room, setting, turn, &touched);
         } else {
             room.scope = Scope::Touched;
             self.scatter(room, setting, turn, &mut touched, &mut places);
@@ -249,31 +249,6 @@ impl Query {
         }
         touched.rounds[turn.round - 1] = kept;
         self.put_back(room, k, touched, places);
-    }
-
-    /// What the senders' rise adds at the head's neighbours.
-    #[inline(always)]
-    fn gather_near(&self, room: &mut Room, setting: Setting, turn: Turn, touched: &Touched) {
-        for number in 0..turn.senders() {
-            let sender = turn.sender(number);
-            let table = setting.block.toward(sender, turn.receiver());
-            let mut told = std::mem::take(&mut room.told[number]);
-            told.clear();
-            told.resize(touched.entities.len(), [0.0; LANES]);
-            let (places, risen) = (&room.places[sender - 1], &room.risen[number]);
-            for (place, told) in told.iter_mut().enumerate() {
-                if touched.near[0][place] == UNLINKED {
-                    continue;
-                }
-                for link in setting.graph.row(touched.entities[place] as usize) {
-                    let at = places[link.entity as usize] as usize;
-                    if at != 0 && at <= risen.len() {
-                        add_product(told, &table[link.class as usize], &risen[at - 1]);
-                    }
-                }
-            }
-            room.told[number] = told;
-        }
     }
 
     /// The score, where the last stage is known only at the head's
@@ -326,5 +301,30 @@ impl Query {
         }
         self.touched[k] = touched;
         most
+    }
+}
+
+/// What the senders' rise adds at the head's neighbours.
+#[inline(always)]
+fn gather_near(room: &mut Room, setting: Setting, turn: Turn, touched: &Touched) {
+    for number in 0..turn.senders() {
+        let sender = turn.sender(number);
+        let table = setting.block.toward(sender, turn.receiver());
+        let mut told = std::mem::take(&mut room.told[number]);
+        told.clear();
+        told.resize(touched.entities.len(), [0.0; LANES]);
+        let (places, risen) = (&room.places[sender - 1], &room.risen[number]);
+        for (place, told) in told.iter_mut().enumerate() {
+            if touched.near[0][place] == UNLINKED {
+                continue;
+            }
+            for link in setting.graph.row(touched.entities[place] as usize) {
+                let at = places[link.entity as usize] as usize;
+                if at != 0 && at <= risen.len() {
+                    add_product(told, &table[link.class as usize], &risen[at - 1]);
+                }
+            }
+        }
+        room.told[number] = told;
     }
 }

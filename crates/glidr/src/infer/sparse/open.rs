@@ -105,7 +105,9 @@ impl Open {
                     }
                 }
             }
-            sums.iter().for_each(|sum| lower(&mut self.cap, sum));
+            for sum in &sums {
+                lower(&mut self.cap, sum);
+            }
         }
         self.conclude(setting, &query.entries[0][0]);
     }

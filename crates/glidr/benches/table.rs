@@ -1,0 +1,241 @@
+//! How the engines grow and what they save, as one table.
+//!
+//! `cargo bench -p glidr --bench table` (about five minutes; `-- quick` leaves the largest out). Graphs are
+//! generated. Every ratio is of two times taken one after the other, with answers compared.
+
+#![expect(clippy::print_stdout, reason = "a benchmark prints its table")]
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+use glidr::graph::Triple;
+use glidr::infer::{Slots, Sparse, Tables};
+use glidr::learn::pairwise_logistic;
+use glidr::rule::Schema;
+use glidr::{Dataset, Entity, Graph, Ranking, Run, Split, Training};
+
+/// Numbers that look random and are the same everywhere.
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, limit: u32) -> u32 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((self.0 >> 33) % u64::from(limit)) as u32
+    }
+}
+
+/// `count` facts of `predicates` predicates; the last predicate holds where the first two do in turn,
+/// so that there is something to learn.
+fn facts(entities: u32, predicates: u32, count: usize) -> Vec<Triple> {
+    let mut numbers = Numbers(7);
+    let mut facts: Vec<Triple> = Vec::with_capacity(count);
+    let mut first: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+    while facts.len() < count {
+        let (head, predicate, tail) =
+            (numbers.below(entities), numbers.below(predicates - 1), numbers.below(entities));
+        facts.push(Triple::new(head, predicate, tail));
+        if predicate == 0 {
+            first.entry(tail).or_default().push(head);
+        } else if predicate == 1 {
+            for &from in first.get(&head).into_iter().flatten() {
+                facts.push(Triple::new(from, predicates - 1, tail));
+            }
+        }
+    }
+    facts
+}
+
+/// The facts as a folder: of the last predicate every fourth is a positive, and `held` are held out
+/// in test and 10 in valid.
+fn folder(facts: &[Triple], last: u32, held: usize) -> (tempfile::TempDir, Dataset) {
+    let folder = tempfile::tempdir().expect("a folder for generated facts");
+    let mut parts: [String; 4] = Default::default();
+    let mut number = 0;
+    for fact in facts {
+        let mut part = 0;
+        if fact.predicate.0 == last {
+            number += 1;
+            part = match number {
+                n if n <= 10 => 2,
+                n if n <= 10 + held => 3,
+                n => usize::from(n % 4 == 0),
+            };
+        }
+        let Triple { head, predicate, tail } = fact;
+        parts[part] += &format!("e{}\tp{}\te{}\n", head.0, predicate.0, tail.0);
+    }
+    for (part, name) in parts.iter().zip(["facts", "train", "valid", "test"]) {
+        std::fs::write(folder.path().join(format!("{name}.txt")), part).expect("room for generated facts");
+    }
+    let data = Dataset::open(folder.path(), 0).expect("generated facts are sound");
+    (folder, data)
+}
+
+/// Megabytes this process holds now.
+fn resident() -> f64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find(|line| line.starts_with("VmRSS")).unwrap_or_default().to_owned();
+    line.split_whitespace().nth(1).and_then(|kilobytes| kilobytes.parse::<f64>().ok()).unwrap_or(0.0) / 1024.0
+}
+
+fn seconds<T>(work: impl FnOnce() -> T) -> (f64, T) {
+    let start = Instant::now();
+    let result = work();
+    (start.elapsed().as_secs_f64(), result)
+}
+
+/// Milliseconds of a step's profile, and of one query with its adjoint: 8 rules, N = 4, R = 3.
+fn training(graph: &Graph, facts: &[Triple]) -> (f64, f64) {
+    let schema = Schema::new(4, graph.predicates(), 0).expect("in range");
+    let tables: Vec<Tables> = (0..8)
+        .map(|rule| {
+            let mut logits = Slots::zero(&schema);
+            let value = |n: usize| ((n * n + rule * 31) as f32 * 0.7).sin() * 2.0;
+            logits.iter_mut().enumerate().for_each(|(n, logit)| *logit = value(n));
+            Tables::new(&Slots::soft(&logits, &schema), schema, graph)
+        })
+        .collect();
+    let tables: Vec<&Tables> = tables.iter().collect();
+    let mut numbers = Numbers(3);
+    let pairs: Vec<(Entity, Entity)> = (0..64)
+        .map(|n| {
+            let fact = facts[numbers.below(facts.len() as u32) as usize];
+            if n < 32 {
+                (fact.head, fact.tail)
+            } else {
+                (fact.head, Entity(numbers.below(graph.entities() as u32)))
+            }
+        })
+        .collect();
+    let mut sparse = Sparse::default();
+    sparse.prepare(graph, &tables, 3);
+    let first = sparse.scores(graph, &pairs);
+    let (profile, ()) = seconds(|| sparse.prepare(graph, &tables, 3));
+    let repeats = 20;
+    let (query, ()) = seconds(|| {
+        for _ in 0..repeats {
+            let scores = sparse.scores(graph, &pairs);
+            assert_eq!(scores, first, "the same again");
+            let of_first: Vec<f32> = scores.iter().map(|lanes| lanes[0]).collect();
+            let (_, d) = pairwise_logistic(&of_first, 32);
+            let d: Vec<[f32; 8]> = d.into_iter().map(|d| [d; 8]).collect();
+            assert_eq!(sparse.adjoint(graph, &d).len(), 8);
+        }
+    });
+    (profile * 1e3, query * 1e3 / (64 * repeats) as f64)
+}
+
+/// Learns the last predicate for a few steps and ranks; returns seconds of learning, milliseconds of
+/// one ranking query without what is done once per target, and the test split's MRR.
+fn learn_and_rank(data: &Dataset, target: &str, steps: usize, rounds: usize) -> (f64, f64, f64) {
+    let training = Training { steps, targets: vec![target.into()], ..Training::default() };
+    let (learning, model) = seconds(|| training.run(data).expect("sound settings"));
+    let rank = |split| {
+        let ranking = Ranking { split, rounds: Some(rounds), ..Ranking::default() };
+        seconds(|| ranking.run(&model, data, &|_, _| {}).expect("held-out facts"))
+    };
+    let (few, valid) = rank(Split::Valid);
+    let (many, test) = rank(Split::Test);
+    let queries = (test.all.queries - valid.all.queries) as f64;
+    (learning, (many - few) * 1e3 / queries, test.all.mrr)
+}
+
+fn slope(points: &[(f64, f64)]) -> f64 {
+    let (first, last) = (points[0], points[points.len() - 1]);
+    (last.1 / first.1).ln() / (last.0 / first.0).ln()
+}
+
+fn growth(quick: bool) {
+    println!("\ngrowth: 5 facts an entity, 8 predicates; 8 rules, N = 4, training R = 3, ranking R = 2");
+    println!(
+        "{:>9} {:>12} {:>12} {:>14} {:>8} {:>8}",
+        "entities", "profile ms", "query ms", "ranking ms", "MRR", "MB"
+    );
+    let mut points: [Vec<(f64, f64)>; 3] = Default::default();
+    for entities in [10_000u32, 100_000, 1_000_000] {
+        if quick && entities > 100_000 {
+            continue;
+        }
+        let facts = facts(entities, 8, 5 * entities as usize);
+        let graph = Graph::new(entities as usize, 8, 0, &facts, &[]);
+        let (profile, query) = training(&graph, &facts);
+        drop(graph);
+        let (_folder, data) = folder(&facts, 7, 200);
+        let (_, ranking, mrr) = learn_and_rank(&data, "p7", if quick { 20 } else { 40 }, 2);
+        println!(
+            "{entities:>9} {profile:>12.2} {query:>12.3} {ranking:>14.2} {mrr:>8.3} {:>8.0}",
+            resident()
+        );
+        for (points, value) in points.iter_mut().zip([profile, query, ranking]) {
+            points.push((f64::from(entities), value));
+        }
+    }
+    let [profile, query, ranking] = points.map(|points| slope(&points));
+    println!(
+        "slope of log time by log entities: profile {profile:.2}, training query {query:.2}, ranking query {ranking:.2}"
+    );
+}
+
+fn yago() {
+    println!(
+        "\nYAGO3-10's size: 123,182 entities, 37 predicates, 1.08 million facts (generated), one target"
+    );
+    let facts = facts(123_182, 37, 1_080_000);
+    let (_folder, data) = folder(&facts, 36, 100);
+    let before = resident();
+    let (learning, ranking, mrr) = learn_and_rank(&data, "p36", 512, 2);
+    println!(
+        "learn 512 steps of 8 rules: {learning:.1} s; rank at R = 2: {ranking:.1} ms a query, MRR {mrr:.3}"
+    );
+    println!("resident: {before:.0} MB with the facts, {:.0} MB after", resident());
+}
+
+fn threads() {
+    let facts = facts(20_000, 8, 100_000);
+    let (_folder, data) = folder(&facts, 7, 10);
+    let training = Training { steps: 60, ..Training::default() };
+    let learn = |threads| {
+        let run = Run::new(training.clone(), &data).expect("sound settings");
+        seconds(|| run.go_on(threads, &AtomicBool::new(false), |_| {}))
+    };
+    let (one, _) = learn(1);
+    let (two, _) = learn(2);
+    println!("\ntwo threads against one, learning 8 targets: {one:.1} s / {two:.1} s = {:.2}", one / two);
+}
+
+fn every_pair() {
+    let beside = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/family");
+    let (_folder, data, name) = if Path::new(&beside).exists() {
+        (None, Dataset::open(&beside, 0).expect("a sound folder"), "Family")
+    } else {
+        let (folder, data) = folder(&facts(3_000, 12, 23_000), 11, 500);
+        (Some(folder), data, "generated facts of Family's size (Family is absent)")
+    };
+    let training = Training { steps: 256, targets: vec!["aunt".into(), "p11".into()], ..Training::default() };
+    let known = |target: &String| data.names().predicates.find(target).is_some();
+    let targets = training.targets.iter().filter(|target| known(target)).cloned().collect();
+    let model = Training { targets, ..training }.run(&data).expect("sound settings");
+    let ranking = Ranking { split: Split::Valid, ..Ranking::default() };
+    let (fast_time, fast) = seconds(|| ranking.run(&model, &data, &|_, _| {}).expect("held-out facts"));
+    let (slow_time, slow) = seconds(|| ranking.run_plainly(&model, &data).expect("held-out facts"));
+    assert_eq!(fast.ranks, slow.ranks, "every rank is the same");
+    println!(
+        "\nranking at R = 3 on {name}, {} queries of one target: {:.2} ms a query; every pair {:.2} ms = {:.0} times",
+        fast.all.queries,
+        fast_time * 1e3 / fast.all.queries as f64,
+        slow_time * 1e3 / slow.all.queries as f64,
+        slow_time / fast_time
+    );
+}
+
+fn main() {
+    let quick = std::env::args().any(|argument| argument == "quick");
+    every_pair();
+    threads();
+    growth(quick);
+    if !quick {
+        yago();
+    }
+}
