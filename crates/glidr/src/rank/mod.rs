@@ -6,6 +6,7 @@
 //! any split, do not count. A candidate is scored only where its bound reaches the target's
 //! score, which changes no rank.
 
+mod answer;
 mod metrics;
 mod opened;
 mod scorer;
@@ -13,11 +14,10 @@ mod scorer;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use answer::Known;
 pub use metrics::Metrics;
-use opened::Opened;
 use rand::RngExt;
 use rayon::prelude::*;
-use scorer::ORDER;
 pub use scorer::{Answer, Asked, Bounds, Scorer};
 use serde::Serialize;
 
@@ -31,12 +31,6 @@ use crate::random::{Purpose, stream};
 /// Scores closer than this, relative to the target's, are a tie: nearer than that, only the
 /// order of summation decides.
 pub const TIE: f32 = 2e-6;
-
-/// How far from a goal a bracket must end, relative to it, to tell on which side of it a score is.
-const MARGIN: f32 = TIE + ORDER;
-
-/// So many pairs wait at most to be scored head by head.
-const MOST_WAITING: usize = 4_000_000;
 
 /// How ties are broken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -141,52 +135,6 @@ pub(crate) struct Task<'a> {
     known: Vec<Entity>,
 }
 
-/// The answers that the split asks for, and all that are true.
-#[derive(Clone, Copy)]
-struct Known<'a> {
-    questions: &'a Truth,
-    truth: &'a Truth,
-}
-
-impl<'a> Known<'a> {
-    fn of(self, task: &Task, known: Entity) -> (&'a Vec<Entity>, &'a Vec<Entity>) {
-        let key = (task.predicate, task.asked, known);
-        (&self.questions[&key], &self.truth[&key])
-    }
-}
-
-/// The scores of each tail with its heads, worked out head by head; in full, or as far as is needed
-/// to tell on which side of the tail's goals they are.
-fn scores_by_head(
-    opened: &mut Opened,
-    graph: &Graph,
-    asked: &[(Entity, Vec<Entity>)],
-    goals: Option<&[Vec<f32>]>,
-) -> Vec<Vec<f32>> {
-    let mut scores: Vec<Vec<f32>> = asked.iter().map(|(_, heads)| vec![0.0; heads.len()]).collect();
-    let mut pairs: Vec<(Entity, u32, u32)> = Vec::new();
-    for (question, (_, heads)) in asked.iter().enumerate() {
-        pairs.extend(heads.iter().enumerate().map(|(at, &head)| (head, question as u32, at as u32)));
-    }
-    pairs.sort_unstable();
-    for pairs in pairs.chunk_by(|a, b| a.0 == b.0) {
-        let tails: Vec<Entity> = pairs.iter().map(|&(_, question, _)| asked[question as usize].0).collect();
-        let head = pairs[0].0;
-        let found = match goals {
-            None => opened.scores_of_tails(graph, head, &tails),
-            Some(goals) => {
-                let goals: Vec<&[f32]> =
-                    pairs.iter().map(|&(_, question, _)| &goals[question as usize][..]).collect();
-                opened.sides_of_tails(graph, head, &tails, &goals, MARGIN)
-            }
-        };
-        for (score, &(_, question, at)) in found.iter().zip(pairs) {
-            scores[question as usize][at as usize] = *score;
-        }
-    }
-    scores
-}
-
 /// All true answers: (predicate, asked, known end) → answers.
 pub(crate) type Truth = HashMap<(Predicate, Asked, Entity), Vec<Entity>>;
 
@@ -257,109 +205,6 @@ impl Ranking {
         let convention = self.convention(data, rounds, scores);
         let left_out = data.split(self.split).len() - facts.len();
         Ok(count(ranks, &tasks, data, convention, left_out))
-    }
-
-    fn answer(
-        &self,
-        task: &Task,
-        scorer: Option<&Scorer>,
-        given: Known,
-        entities: usize,
-        by_bounds: bool,
-    ) -> Vec<Rank> {
-        let bounds: Vec<Option<Bounds>> = match scorer {
-            Some(scorer) if by_bounds => {
-                scorer.bounds(task.asked, &task.known).into_iter().map(Some).collect()
-            }
-            _ => vec![None; task.known.len()],
-        };
-        let mut ranks = Vec::new();
-        for (&known, bounds) in task.known.iter().zip(bounds) {
-            let (targets, true_answers) = given.of(task, known);
-            let pairs: Vec<_> = targets.iter().map(|&target| task.asked.pair(known, target)).collect();
-            let goals = scorer.map_or(vec![0.0; pairs.len()], |scorer| scorer.scores(&pairs));
-            // Only a candidate that reaches the lowest goal can be at or above one.
-            let floor = goals.iter().copied().fold(f32::INFINITY, f32::min) * (1.0 - TIE);
-            let least = scorer.map_or(floor, |scorer| scorer.least_bound(floor));
-            let rivals: Vec<Entity> = (0..entities as u32)
-                .map(Entity)
-                .filter(|rival| bounds.as_ref().is_none_or(|bounds| bounds.of(*rival) >= least))
-                .filter(|rival| true_answers.binary_search(rival).is_err())
-                .collect();
-            let pairs = || -> Vec<_> { rivals.iter().map(|&rival| task.asked.pair(known, rival)).collect() };
-            let scores = match (scorer, &bounds) {
-                (Some(scorer), Some(bounds)) => {
-                    scorer.scores_reaching(task.asked, known, &rivals, bounds, floor)
-                }
-                (Some(scorer), None) => scorer.scores(&pairs()),
-                (None, _) => vec![0.0; rivals.len()],
-            };
-            self.place(task, known, targets, &goals, &scores, &mut ranks);
-        }
-        ranks
-    }
-
-    /// The same with the sparse engine: scores are asked for head by head.
-    fn answer_openly(&self, task: &Task, opened: &mut Opened, graph: &Graph, given: Known) -> Vec<Rank> {
-        let mut ranks = Vec::new();
-        let floor = |goals: &[f32]| goals.iter().copied().fold(f32::INFINITY, f32::min) * (1.0 - TIE);
-        let rivals_of = |opened: &mut Opened, known, goals: &[f32]| -> Vec<Entity> {
-            let (_, true_answers) = given.of(task, known);
-            let rivals = opened.rivals(graph, task.asked, known, floor(goals) * (1.0 - ORDER));
-            let rivals = rivals.into_iter().map(|(rival, _)| rival);
-            rivals.filter(|rival| true_answers.binary_search(rival).is_err()).collect()
-        };
-        if task.asked == Asked::Tail {
-            for &head in &task.known {
-                let (targets, _) = given.of(task, head);
-                let goals = opened.scores_of_tails(graph, head, targets);
-                let rivals = rivals_of(opened, head, &goals);
-                let scores =
-                    opened.sides_of_tails(graph, head, &rivals, &vec![&goals[..]; rivals.len()], MARGIN);
-                self.place(task, head, targets, &goals, &scores, &mut ranks);
-            }
-            return ranks;
-        }
-        let wanted =
-            task.known.iter().map(|&tail| (tail, given.of(task, tail).0.clone())).collect::<Vec<_>>();
-        let goals = scores_by_head(opened, graph, &wanted, None);
-        let mut waiting: Vec<(Entity, Vec<Entity>)> = Vec::new();
-        let mut waiting_goals = Vec::new();
-        let mut pairs = 0;
-        for (number, (&tail, goals)) in task.known.iter().zip(goals).enumerate() {
-            waiting.push((tail, rivals_of(opened, tail, &goals)));
-            waiting_goals.push(goals);
-            pairs += waiting[waiting.len() - 1].1.len();
-            if pairs > MOST_WAITING || number + 1 == task.known.len() {
-                let scores = scores_by_head(opened, graph, &waiting, Some(&waiting_goals));
-                for (((tail, _), goals), scores) in waiting.drain(..).zip(waiting_goals.drain(..)).zip(scores)
-                {
-                    self.place(task, tail, given.of(task, tail).0, &goals, &scores, &mut ranks);
-                }
-                pairs = 0;
-            }
-        }
-        ranks
-    }
-
-    /// Ranks each target among the scores of its rivals.
-    fn place(
-        &self,
-        task: &Task,
-        known: Entity,
-        targets: &[Entity],
-        goals: &[f32],
-        scores: &[f32],
-        ranks: &mut Vec<Rank>,
-    ) {
-        for (&target, goal) in targets.iter().zip(goals) {
-            let above = scores.iter().filter(|&&score| score > goal * (1.0 + TIE)).count();
-            let ties = scores.iter().filter(|&&score| score >= goal * (1.0 - TIE)).count() - above;
-            let (head, tail) = task.asked.pair(known, target);
-            let fact = Triple { head, predicate: task.predicate, tail };
-            let rank = 1.0 + above as f64 + self.share_of(ties, fact, task.asked);
-            ranks.push(Rank { fact, asked: task.asked, rank });
-        }
     }
 
     /// How many known ends a task has: with the sparse engine many, so that heads are shared.

@@ -9,8 +9,9 @@ use super::block::{LANES, Lanes, add_product};
 use super::defer::Slack;
 use super::open::lower;
 use super::profile::Profile;
-use super::query::{ABSENT, Query, Room, Scope, Setting, Touched, UNLINKED, raise};
+use super::query::{ABSENT, Query, Room, Scope, Setting, Touched, UNLINKED};
 use super::rise::scatter_cost;
+use super::score::raise;
 use super::stage::Turn;
 
 /// The profile of one head.

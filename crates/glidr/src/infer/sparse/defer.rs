@@ -14,8 +14,9 @@
 
 use super::block::{Block, LANES, Lanes, add_product};
 use super::profile::Profile;
-use super::query::{Kept, Query, Room, Setting, raise};
+use super::query::{Kept, Query, Room, Setting};
 use super::rise::{gather, scatter_cost};
+use super::score::raise;
 use super::stage::Turn;
 use crate::graph::Graph;
 

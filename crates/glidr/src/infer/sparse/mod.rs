@@ -7,18 +7,20 @@
 //! `docs/engine.md` tells how and why.
 
 mod anchor;
+mod ask;
 mod block;
 mod defer;
+mod ends;
 mod open;
 mod profile;
 mod query;
 mod rise;
+mod score;
 mod stage;
 
-use anchor::Anchor;
+use ask::OpenRoom;
 use block::{Block, LANES, Lanes};
 use defer::Slack;
-use open::Open;
 use profile::{DProfile, Profile};
 use query::{Query, Room, Setting};
 
@@ -37,16 +39,6 @@ pub struct Sparse {
     room: Room,
     queries: Vec<Query>,
     open: Option<Box<OpenRoom>>,
-}
-
-/// What questions with an unknown end need besides.
-#[derive(Clone, Debug, Default)]
-struct OpenRoom {
-    anchor: Anchor,
-    mirror: Profile,
-    from_tail: Query,
-    /// Bounds of tails, and of heads.
-    bounds: [Open; 2],
 }
 
 impl Sparse {
@@ -96,84 +88,6 @@ impl Sparse {
     /// The same, keeping nothing for an adjoint: for any number of pairs.
     pub fn scores_only(&mut self, graph: &Graph, pairs: &[(Entity, Entity)]) -> Vec<[f32; LANES]> {
         pairs.iter().map(|&pair| self.scores(graph, &[pair])[0]).collect()
-    }
-
-    /// Makes ready for questions with an unknown end, after [`Sparse::prepare`].
-    pub fn prepare_open(&mut self, graph: &Graph) {
-        let block = self.block.as_ref().expect("rules are prepared before questions are");
-        let mut open = Box::<OpenRoom>::default();
-        open.anchor.begin(&self.profile);
-        open.mirror.mirrored = true;
-        pulp::Arch::new().dispatch(PrepareOpen { open: &mut open, profile: &self.profile, block, graph });
-        self.open = Some(open);
-    }
-
-    /// Whether questions can be asked.
-    pub fn is_open(&self) -> bool {
-        self.open.is_some()
-    }
-
-    /// Takes `head` as the head of the questions that follow.
-    pub fn anchor(&mut self, graph: &Graph, head: Entity) {
-        let (setting, open, room, _) = self.open_parts(graph);
-        pulp::Arch::new().dispatch(SetAnchor { setting, open, room, head: head.index() });
-    }
-
-    /// The scores of the anchored head with each of `tails`: those of [`Sparse::scores`] up to the
-    /// order of summation.
-    pub fn scores_of_tails(&mut self, graph: &Graph, tails: &[Entity]) -> Vec<[f32; LANES]> {
-        let (setting, open, room, queries) = self.open_parts(graph);
-        pulp::Arch::new().dispatch(FromAnchor { setting, open, room, query: &mut queries[0], tails })
-    }
-
-    /// Lower and upper bounds of those scores, found much faster.
-    pub fn brackets_of_tails(&mut self, graph: &Graph, tails: &[Entity]) -> Vec<[[f32; LANES]; 2]> {
-        let (setting, open, room, queries) = self.open_parts(graph);
-        pulp::Arch::new().dispatch(Bracket { setting, open, room, query: &mut queries[0], tails })
-    }
-
-    /// Finds upper bounds of all tails of the anchored head.
-    pub fn bound_tails(&mut self, graph: &Graph) {
-        let (setting, open, room, _) = self.open_parts(graph);
-        pulp::Arch::new().dispatch(Bound { setting, open, room, tail: None });
-    }
-
-    /// Finds upper bounds of all heads of `tail`.
-    pub fn bound_heads(&mut self, graph: &Graph, tail: Entity) {
-        let (setting, open, room, _) = self.open_parts(graph);
-        pulp::Arch::new().dispatch(Bound { setting, open, room, tail: Some(tail.index()) });
-    }
-
-    /// The entities whose bound differs from [`Sparse::base_bound`] by more than a common cap.
-    pub fn reached(&self, heads: bool) -> &[u32] {
-        &self.bounds(heads).reached
-    }
-
-    /// The bound of one entity, for each rule.
-    pub fn bound(&self, heads: bool, entity: Entity) -> [f32; LANES] {
-        self.bounds(heads).bound(entity.index())
-    }
-
-    /// An upper bound of an entity that is not reached, whatever the known end is.
-    pub fn base_bound(&self, heads: bool, entity: Entity) -> &[f32; LANES] {
-        self.bounds(heads).base(entity.index())
-    }
-
-    fn bounds(&self, heads: bool) -> &Open {
-        &self.open.as_ref().expect("questions are prepared before they are asked").bounds[usize::from(heads)]
-    }
-
-    fn open_parts<'s>(
-        &'s mut self,
-        graph: &'s Graph,
-    ) -> (Setting<'s>, &'s mut OpenRoom, &'s mut Room, &'s mut Vec<Query>) {
-        let block = self.block.as_ref().expect("rules are prepared before questions are asked");
-        let open = self.open.as_mut().expect("questions are prepared before they are asked");
-        if self.queries.is_empty() {
-            self.queries.push(Query::default());
-        }
-        let setting = Setting { graph, block, profile: &self.profile, slack: &self.slack };
-        (setting, open, &mut self.room, &mut self.queries)
     }
 
     /// The adjoint of [`Sparse::scores`], to be called right after it: for each rule, the
@@ -264,114 +178,5 @@ impl pulp::WithSimd for Back<'_> {
             self.d_profile,
             self.d_block,
         );
-    }
-}
-
-/// What questions share, likewise.
-struct PrepareOpen<'a> {
-    open: &'a mut OpenRoom,
-    profile: &'a Profile,
-    block: &'a Block,
-    graph: &'a Graph,
-}
-
-impl pulp::WithSimd for PrepareOpen<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: pulp::Simd>(self, _: S) {
-        let PrepareOpen { open, profile, block, graph } = self;
-        open.mirror.fill(block, graph, usize::from(profile.rounds > 1));
-        let [tails, heads] = &mut open.bounds;
-        tails.begin(graph, block, profile, block.schema.variables - 1);
-        heads.begin(graph, block, &open.mirror, 0);
-    }
-}
-
-/// One head worked out, likewise.
-struct SetAnchor<'a> {
-    setting: Setting<'a>,
-    open: &'a mut OpenRoom,
-    room: &'a mut Room,
-    head: usize,
-}
-
-impl pulp::WithSimd for SetAnchor<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: pulp::Simd>(self, _: S) {
-        self.open.anchor.set(self.room, self.setting, self.head);
-    }
-}
-
-/// Tails of one head, likewise.
-struct FromAnchor<'a> {
-    setting: Setting<'a>,
-    open: &'a mut OpenRoom,
-    room: &'a mut Room,
-    query: &'a mut Query,
-    tails: &'a [Entity],
-}
-
-impl pulp::WithSimd for FromAnchor<'_> {
-    type Output = Vec<Lanes>;
-
-    #[inline(always)]
-    fn with_simd<S: pulp::Simd>(self, _: S) -> Vec<Lanes> {
-        let FromAnchor { setting, open, room, query, tails } = self;
-        open.anchor.complete(room, setting);
-        let anchor = &open.anchor;
-        let mut scores = Vec::with_capacity(tails.len());
-        for tail in tails {
-            scores.push(anchor.score(query, room, setting, tail.index()).unwrap_or_else(|| {
-                let score = query.infer(room, setting, anchor.query.ends[0], tail.index());
-                query.leave(room);
-                score
-            }));
-        }
-        scores
-    }
-}
-
-/// Brackets of their scores, likewise.
-struct Bracket<'a> {
-    setting: Setting<'a>,
-    open: &'a mut OpenRoom,
-    room: &'a mut Room,
-    query: &'a mut Query,
-    tails: &'a [Entity],
-}
-
-impl pulp::WithSimd for Bracket<'_> {
-    type Output = Vec<[Lanes; 2]>;
-
-    #[inline(always)]
-    fn with_simd<S: pulp::Simd>(self, _: S) -> Vec<[Lanes; 2]> {
-        let Bracket { setting, open, room, query, tails } = self;
-        open.anchor.complete(room, setting);
-        tails.iter().map(|tail| open.anchor.bracket(query, room, setting, tail.index())).collect()
-    }
-}
-
-/// Bounds of all candidates, likewise.
-struct Bound<'a> {
-    setting: Setting<'a>,
-    open: &'a mut OpenRoom,
-    room: &'a mut Room,
-    tail: Option<usize>,
-}
-
-impl pulp::WithSimd for Bound<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: pulp::Simd>(self, _: S) {
-        let Bound { setting, open, room, tail } = self;
-        let OpenRoom { anchor, mirror, from_tail, bounds: [tails, heads] } = open;
-        match tail {
-            None => tails.tails(setting, &anchor.query),
-            Some(tail) => heads.heads(room, Setting { profile: mirror, ..setting }, from_tail, tail),
-        }
     }
 }

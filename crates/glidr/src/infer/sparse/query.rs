@@ -5,7 +5,7 @@
 //! neighbours, and the open entities that a raised message reached. Everywhere else its domain is
 //! the profile.
 
-use super::block::{Block, LANES, Lanes, Winner, add, add_product, is_zero, narrow, share};
+use super::block::{Block, LANES, Lanes, Winner};
 use super::defer::Slack;
 use super::profile::{DProfile, Profile};
 use super::stage::Turn;
@@ -13,8 +13,6 @@ use crate::graph::{Graph, Link};
 
 /// No class: the entity is not a neighbour of the end.
 pub(crate) const UNLINKED: u32 = u32::MAX;
-/// Marks a place of the score that is an entity of the profile, not one of the list.
-const IN_PROFILE: u32 = 1 << 31;
 
 /// An end that is not there: it allows nothing and has no neighbours.
 pub(crate) const ABSENT: usize = usize::MAX;
@@ -66,7 +64,7 @@ pub(crate) struct Touched {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Query {
     pub ends: [usize; 2],
-    between: Option<u32>,
+    pub between: Option<u32>,
     pub touched: Vec<Touched>,
     /// The ends' entries, at the start and after every round, and who narrowed them.
     pub entries: Vec<[Lanes; 2]>,
@@ -297,200 +295,6 @@ impl Query {
         } else {
             (setting.profile.stage(round, k).domain[entity], None)
         }
-    }
-
-    /// Updates the end that comes last in this round                     `eq:state_update`
-    #[inline(always)]
-    pub fn narrow_end(&mut self, room: &mut Room, setting: Setting, round: usize) {
-        let (block, last, pass) = (setting.block, setting.last(), setting.profile.pass(round));
-        let receiver = pass.variable(last, last);
-        let side = usize::from(receiver > 0);
-        let mut entries = self.entries[round - 1];
-        let mut winner = [0u32; LANES];
-        let mut upper = entries[side];
-        let bracketed =
-            (room.bracket && round == setting.profile.rounds).then(|| pass.variable(last - 1, last));
-        for sender in (0..last).map(|step| pass.variable(step, last)) {
-            let mut message = *block.sure(sender, receiver);
-            let table = block.toward(sender, receiver);
-            if sender == 0 || sender == last {
-                if let Some(class) = self.between {
-                    add_product(
-                        &mut message,
-                        &block.toward(0, last)[class as usize],
-                        &self.entries[round - 1][1 - side],
-                    );
-                }
-            } else {
-                for link in self.row(setting.graph, side) {
-                    let (entry, _) = self.entry(room, setting, round, sender - 1, link.entity as usize);
-                    add_product(&mut message, &table[link.class as usize], &entry);
-                }
-            }
-            narrow(&mut entries[side], &message, sender, &mut winner);
-            if Some(sender) == bracketed {
-                message = *block.sure(sender, receiver);
-                for link in self.row(setting.graph, side) {
-                    let place = room.places[sender - 1][link.entity as usize] as usize - 1;
-                    add_product(&mut message, &table[link.class as usize], &room.upper[place]);
-                }
-            }
-            narrow(&mut upper, &message, sender, &mut [0; LANES]);
-        }
-        room.upper_end = upper;
-        self.entries.push(entries);
-        self.winners.push(winner.map(|winner| winner as u8));
-    }
-
-    /// The adjoint of [`Query::narrow_end`].
-    #[inline(always)]
-    fn narrow_end_adjoint(
-        &self,
-        room: &mut Room,
-        setting: Setting,
-        round: usize,
-        d_ends: &mut [Lanes; 2],
-        d_profile: &mut DProfile,
-        d_block: &mut Block,
-    ) {
-        let (block, last, pass) = (setting.block, setting.last(), setting.profile.pass(round));
-        let receiver = pass.variable(last, last);
-        let side = usize::from(receiver > 0);
-        let (d, winner) = (d_ends[side], &self.winners[round - 1]);
-        d_ends[side] = share(&d, winner, 0);
-        for sender in (0..last).map(|step| pass.variable(step, last)) {
-            let d_message = share(&d, winner, sender as u8 + 1);
-            if is_zero(&d_message) {
-                continue;
-            }
-            add(d_block.sure_mut(sender, receiver), &d_message);
-            if sender == 0 || sender == last {
-                if let Some(class) = self.between {
-                    let other = &self.entries[round - 1][1 - side];
-                    add_product(&mut d_block.toward_mut(0, last)[class as usize], &d_message, other);
-                    add_product(&mut d_ends[1 - side], &d_message, &block.toward(0, last)[class as usize]);
-                }
-                continue;
-            }
-            let (table, d_table) = (block.toward(sender, receiver), d_block.toward_mut(sender, receiver));
-            for link in self.row(setting.graph, side) {
-                let (class, entity) = (link.class as usize, link.entity as usize);
-                let (entry, place) = self.entry(room, setting, round, sender - 1, entity);
-                add_product(&mut d_table[class], &d_message, &entry);
-                match place {
-                    Some(place) => {
-                        add_product(room.give(sender - 1, place), &d_message, &table[class]);
-                    }
-                    None => add_product(
-                        &mut d_profile.domain(round, sender - 1)[entity],
-                        &d_message,
-                        &table[class],
-                    ),
-                }
-            }
-        }
-    }
-
-    /// The score in the lanes `asked`, as bits.
-    ///
-    /// ```text
-    /// ŷ = min_i max_k φ_i,k                                    eq:rule_entailment
-    /// ```
-    #[inline(always)]
-    pub fn score(&mut self, room: &mut Room, setting: Setting, asked: u8) -> Lanes {
-        let (last, rounds) = (setting.last(), setting.profile.rounds);
-        let lazy = Self::is_lazy(setting, rounds, last.max(1) - 1)
-            .then(|| setting.profile.pass(rounds).variable(last - 1, last));
-        let mut score = [f32::INFINITY; LANES];
-        let mut place = [(0u8, 0u32); LANES];
-        for variable in (0..=last).filter(|&variable| Some(variable) != lazy).chain(lazy) {
-            let (most, at) = match variable {
-                0 => (self.entries[rounds][0], [0; LANES]),
-                v if v == last => (self.entries[rounds][1], [0; LANES]),
-                v if Some(v) == lazy => {
-                    let mut least = score;
-                    for lane in 0..LANES {
-                        least[lane] = if asked >> lane & 1 == 1 { least[lane] } else { 0.0 };
-                    }
-                    self.most_of_last(room, setting, &least)
-                }
-                v => self.most(setting, v - 1),
-            };
-            for lane in 0..LANES {
-                if most[lane] < score[lane] {
-                    score[lane] = most[lane];
-                    place[lane] = (variable as u8, at[lane]);
-                }
-            }
-        }
-        self.place = place;
-        score
-    }
-
-    /// The adjoint of [`Query::score`]: all goes to the entry that the score is.
-    #[inline(always)]
-    fn score_adjoint(
-        &self,
-        room: &mut Room,
-        setting: Setting,
-        d_score: &Lanes,
-        d_ends: &mut [Lanes; 2],
-        d_profile: &mut DProfile,
-    ) {
-        let (last, rounds) = (setting.last(), setting.profile.rounds);
-        for lane in (0..LANES).filter(|&lane| d_score[lane] != 0.0) {
-            let (variable, at) = (usize::from(self.place[lane].0), self.place[lane].1);
-            let entry = match variable {
-                0 => &mut d_ends[0],
-                v if v == last => &mut d_ends[1],
-                v if Self::is_in_profile(at) => {
-                    &mut d_profile.domain(rounds, v - 1)[(at & !IN_PROFILE) as usize]
-                }
-                v => room.give(v - 1, at as usize),
-            };
-            entry[lane] += d_score[lane];
-        }
-    }
-
-    /// The largest entry of a variable's domain after the last round, and where it is.
-    #[inline(always)]
-    pub fn most(&self, setting: Setting, k: usize) -> (Lanes, [u32; LANES]) {
-        let rounds = setting.profile.rounds;
-        let (mut most, mut at) = ([-1.0; LANES], [0u32; LANES]);
-        for (place, entry) in self.touched[k].rounds[rounds - 1].domain.iter().enumerate() {
-            raise(&mut most, &mut at, entry, place as u32);
-        }
-        // No touched entry is below its profile, so a greater profile is of an untouched entity.
-        let stage = setting.profile.stage(rounds, k);
-        for lane in 0..LANES {
-            if stage.most[lane] > most[lane] {
-                most[lane] = stage.most[lane];
-                at[lane] = stage.most_at[lane] | IN_PROFILE;
-            }
-        }
-        (most, at)
-    }
-
-    /// Whether a place of the score is an entity of the profile.
-    #[inline(always)]
-    pub fn is_in_profile(place: u32) -> bool {
-        place & IN_PROFILE != 0
-    }
-
-    /// Where the profile's largest entry lies, as a place of the score.
-    #[inline(always)]
-    pub fn in_profile(entity: u32) -> u32 {
-        entity | IN_PROFILE
-    }
-}
-
-/// Keeps the greater of `most` and `entry`, and its place.
-#[inline(always)]
-pub(crate) fn raise(most: &mut Lanes, at: &mut [u32; LANES], entry: &Lanes, place: u32) {
-    for lane in 0..LANES {
-        let more = entry[lane] > most[lane];
-        most[lane] = if more { entry[lane] } else { most[lane] };
-        at[lane] = if more { place } else { at[lane] };
     }
 }
 

@@ -10,8 +10,9 @@
 
 use super::block::{Block, LANES, Lanes, add, add_product, is_zero, narrow, share};
 use super::profile::DProfile;
-use super::query::{Query, Room, Setting, Touched, raise};
+use super::query::{Query, Room, Setting, Touched};
 use super::rise::{gather, scatter_cost};
+use super::score::raise;
 use crate::infer::Pass;
 
 /// A stage: which variable takes messages, in which round.
