@@ -57,7 +57,9 @@ impl Anchor {
         let done = self.query.winners.len();
         if done < setting.profile.rounds {
             self.query.enter(room);
-            (done + 1..=setting.profile.rounds).for_each(|round| self.round(room, setting, round));
+            for round in done + 1..=setting.profile.rounds {
+                self.round(room, setting, round);
+            }
             self.query.leave(room);
         }
     }

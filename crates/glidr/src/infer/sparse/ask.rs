@@ -156,11 +156,12 @@ impl pulp::WithSimd for FromAnchor<'_> {
         let anchor = &open.anchor;
         let mut scores = Vec::with_capacity(tails.len());
         for tail in tails {
-            scores.push(anchor.score(query, room, setting, tail.index()).unwrap_or_else(|| {
-                let score = query.infer(room, setting, anchor.query.ends[0], tail.index());
+            let known = anchor.score(query, room, setting, tail.index());
+            if known.is_none() {
+                scores.push(query.infer(room, setting, anchor.query.ends[0], tail.index()));
                 query.leave(room);
-                score
-            }));
+            }
+            scores.extend(known);
         }
         scores
     }
@@ -182,7 +183,12 @@ impl pulp::WithSimd for Bracket<'_> {
     fn with_simd<S: pulp::Simd>(self, _: S) -> Vec<[Lanes; 2]> {
         let Bracket { setting, open, room, query, tails } = self;
         open.anchor.complete(room, setting);
-        tails.iter().map(|tail| open.anchor.bracket(query, room, setting, tail.index())).collect()
+        // A loop, not a closure: that would be compiled without the vector instructions.
+        let mut brackets = Vec::with_capacity(tails.len());
+        for tail in tails {
+            brackets.push(open.anchor.bracket(query, room, setting, tail.index()));
+        }
+        brackets
     }
 }
 
