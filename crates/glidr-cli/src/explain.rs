@@ -119,7 +119,7 @@ impl Explain {
 
         let judged =
             self.judged(&model, &data, &Facts::from(&view.graph), background, (head, tail), asked, output)?;
-        let in_background = stands.filter(|split| background.splits().contains(split)).is_some();
+        let in_background = stands.is_some_and(|split| background.splits().contains(&split));
         if output.json {
             let soft: Vec<Value> = shares
                 .iter()
@@ -203,12 +203,11 @@ impl Explain {
             return judge_all(rules.map(|(rule, votes)| (rule, Some(votes))).collect(), facts, model.names());
         }
         let target = data.names().predicate(&self.target)?;
-        let rules: Vec<Rule> = match &self.rules {
-            Some(path) => RuleFile::open(path, data)?.rules(),
-            None => {
-                let found = self.search.run(model, data, &[], &[target], true, output)?;
-                found.sets.into_iter().flat_map(|set| set.rules).map(|weighed| weighed.rule).collect()
-            }
+        let rules: Vec<Rule> = if let Some(path) = &self.rules {
+            RuleFile::open(path, data)?.rules()
+        } else {
+            let found = self.search.run(model, data, &[], &[target], true, output)?;
+            found.sets.into_iter().flat_map(|set| set.rules).map(|weighed| weighed.rule).collect()
         };
         let rules = rules.into_iter().filter(|rule| rule.target == target).map(|rule| (rule, None)).collect();
         judge_all(rules, &facts_without(data, background, asked), rule_names(data.names()))

@@ -56,6 +56,9 @@ impl Export {
         if self.format == Format::Text {
             anyhow::bail!("--format text is for rules; the facts as text are the data itself");
         }
+        if matches!(self.format, Format::Svg | Format::Dot) {
+            anyhow::bail!("pictures are of rules: glidr rules --format svg or dot");
+        }
         if self.format == Format::Csv && self.output.is_none() {
             anyhow::bail!("--format csv writes several files: name a folder for them with -o");
         }

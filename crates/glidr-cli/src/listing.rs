@@ -6,13 +6,14 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::ValueEnum;
 use glidr::Rule;
+use glidr::draw::Picture;
 use glidr::export::{Dialect, Program, csv_rules, rule_value};
 use glidr::rule::RuleNames;
 use glidr::search::{Join, Weighed};
 use glidr::solve::{Ended, HeldOut, Measures};
 use serde_json::{Value, json};
 
-use crate::output::{Output, table};
+use crate::output::{Output, counted, table};
 use crate::solve::write_file;
 
 /// How rules or facts are written.
@@ -36,6 +37,10 @@ pub enum Format {
     Sql,
     /// Datalog for Soufflé, untested
     Souffle,
+    /// A picture of each rule
+    Svg,
+    /// A picture of each rule for Graphviz
+    Dot,
 }
 
 impl Format {
@@ -48,7 +53,7 @@ impl Format {
             Format::Sparql => Dialect::Sparql,
             Format::Sql => Dialect::Sql,
             Format::Souffle => Dialect::Souffle,
-            Format::Text | Format::Json | Format::Csv => return None,
+            Format::Text | Format::Json | Format::Csv | Format::Svg | Format::Dot => return None,
         })
     }
 
@@ -67,6 +72,9 @@ impl Format {
                 rules.iter().map(|shown| (shown.rule.clone(), shown.confidence())).collect();
             return put(&dialect.rules(&Program { rules: &numbered, names })?, path, output);
         }
+        if matches!(format, Format::Svg | Format::Dot) {
+            return draw(format, rules, names, path, output);
+        }
         if format == Format::Json {
             document["rules"] = rules.iter().map(|shown| shown.value(names)).collect();
             return put(&(serde_json::to_string_pretty(&document)? + "\n"), path, output);
@@ -84,6 +92,37 @@ impl Format {
             output,
         )
     }
+}
+
+/// Writes a picture of each rule into a folder; of one rule, without a folder, to standard output.
+fn draw(
+    format: Format,
+    rules: &[Shown],
+    names: RuleNames,
+    folder: Option<&Path>,
+    output: &Output,
+) -> anyhow::Result<ExitCode> {
+    let (ending, draw): (_, fn(&Picture) -> String) =
+        if format == Format::Svg { ("svg", Picture::svg) } else { ("dot", Picture::dot) };
+    let Some(folder) = folder else {
+        let [one] = rules else {
+            anyhow::bail!(
+                "{} are several pictures: name a folder for them with -o",
+                counted(rules.len(), "rule")
+            );
+        };
+        return output.write(&draw(&Picture::of(&one.rule, names)));
+    };
+    std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+    for (place, shown) in rules.iter().enumerate() {
+        let target = names.predicates.name(shown.rule.target.0).chars().take(60);
+        let target: String = target.map(|sign| if sign.is_alphanumeric() { sign } else { '-' }).collect();
+        let path = folder.join(format!("{:03}-{target}.{ending}", place + 1));
+        write_file(&path, draw(&Picture::of(&shown.rule, names)))
+            .with_context(|| path.display().to_string())?;
+    }
+    output.say(&format!("wrote {}", counted(rules.len(), "picture")));
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Writes a text to a file, or to standard output.

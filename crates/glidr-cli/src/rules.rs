@@ -34,11 +34,13 @@ use crate::sources::{open_both, open_data};
     precision, recall, F1 (--split): of the answers that are no known facts, against the facts of that split.\n\n\
     Formats prolog (SWI-Prolog), datalog (Nemo), asp (clingo), sparql, sql (SQLite, DuckDB, Postgres, Spark) go with \
     the facts that glidr export writes; docs/export.md shows how each is run. souffle is offered untested.\n\n\
+    Formats svg and dot draw each rule as a graph, into the folder of -o.\n\n\
     Examples:\n  \
     glidr rules my.glidr --target uncle --sort confidence --min-support 5\n  \
     glidr rules my.glidr --hard search > my.rules      searched rules as a text\n  \
     glidr rules my.rules my-graph/ --split valid       rules of a text, measured\n  \
-    glidr rules my.rules my-graph/ --format prolog -o rules.pl"
+    glidr rules my.rules my-graph/ --format prolog -o rules.pl\n  \
+    glidr rules my.glidr --format svg -o pictures/"
 )]
 pub struct Rules {
     /// The model, or a text of rules

@@ -143,7 +143,7 @@ fn literal(trace: &Trace, narrowing: &Narrowing, names: RuleNames) -> String {
 }
 
 /// The message that narrowed most, and where the score is low the one that emptied a domain.
-fn points<'t>(trace: &'t Trace) -> [(&'static str, Option<&'t Narrowing>); 2] {
+fn points(trace: &Trace) -> [(&'static str, Option<&Narrowing>); 2] {
     let emptied = if trace.score < 0.5 { trace.emptied() } else { None };
     [("narrowed_most", trace.narrowed_most()), ("emptied", emptied)]
 }

@@ -129,8 +129,27 @@ fn rules_of_a_text_are_measured_on_a_split_and_exported() {
     glidr(folder.path(), "rules my.rules --format prolog -o rules.pl");
     let prolog = fs::read_to_string(folder.path().join("rules.pl")).expect("the file");
     assert!(prolog.contains("derived(2, X, 'wife', Y) :- fact(Y, 'husband', X)."), "{prolog}");
+    glidr(folder.path(), "rules my.rules --format svg -o pictures");
+    let svg = fs::read_to_string(folder.path().join("pictures/001-uncle.svg")).expect("the picture");
+    for part in [">brother</text>", ">father or mother</text>", ">Z1</text>", ">uncle(X, Y)</text>"] {
+        assert!(svg.contains(part), "{part} is missing from:\n{svg}");
+    }
+    let dot = glidr(folder.path(), "rules my.rules --target wife --format dot");
+    assert!(dot.contains("n1 -> n0 [label=\"husband\"];"), "{dot}");
     let told = json(folder.path(), "export --format csv -o tables");
     assert_eq!((&told["facts"], &told["entities"]), (&112.into(), &24.into()));
     let facts = fs::read_to_string(folder.path().join("tables/fact.csv")).expect("the file");
     assert_eq!(facts.lines().count(), 113, "a header and a line for each fact");
+}
+
+#[test]
+fn learning_that_starts_from_a_known_rule_knows_it_from_the_first_step() {
+    let folder = tempfile::tempdir().expect("a folder to work in");
+    fs::write(folder.path().join("known.rules"), "wife(X, Y) :- husband(Y, X).\n").expect("a small file");
+    glidr(folder.path(), "learn -o m.glidr --steps 2 --rules 1 --targets wife --start known.rules");
+    let rules = json(folder.path(), "rules m.glidr --hard argmax");
+    assert_eq!(rules["rules"][0]["rule"], "wife(X, Y) :- husband(Y, X).", "{rules}");
+    glidr(folder.path(), "learn -o other.glidr --steps 2 --rules 1 --targets wife");
+    let rules = json(folder.path(), "rules other.glidr --hard argmax");
+    assert_ne!(rules["rules"][0]["rule"], "wife(X, Y) :- husband(Y, X).", "two steps alone do not find it");
 }

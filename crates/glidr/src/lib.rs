@@ -1,5 +1,6 @@
 #![doc = include_str!("../../../README.md")]
 
+pub mod draw;
 pub mod error;
 pub mod explain;
 pub mod export;

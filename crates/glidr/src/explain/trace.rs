@@ -161,7 +161,7 @@ fn slots(weights: &Weights, schema: Schema) -> Vec<Slot> {
     for (variable, row) in weights.own_rows(&schema).enumerate() {
         let own = term(variable, schema);
         let filler = |(number, &weight): (usize, &f32)| {
-            ((number < schema.properties).then(|| Atom::Own(Property(number as u32), own)), weight)
+            ((number < schema.properties).then_some(Atom::Own(Property(number as u32), own)), weight)
         };
         slots.push(Slot { ends: (own, own), fillers: sorted(row.iter().enumerate().map(filler).collect()) });
     }
