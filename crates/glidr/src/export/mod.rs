@@ -12,6 +12,7 @@
 //! where its target stands in its body. docs/export.md shows how each engine is run.
 
 mod asp;
+mod clauses;
 mod datalog;
 mod prolog;
 mod souffle;
@@ -21,6 +22,7 @@ mod table;
 
 use std::io::Write;
 
+use clauses::Words;
 pub use table::{csv_facts, csv_field, csv_rules, json_facts, rule_value};
 
 use crate::error::{Error, Result};
@@ -216,68 +218,6 @@ fn variable(term: Term) -> String {
         Term::Y => "Y".into(),
         Term::Z(number) => format!("Z{number}"),
         Term::Constant(_) => String::new(),
-    }
-}
-
-/// How a language of clauses writes terms and atoms.
-#[derive(Clone, Copy)]
-struct Words<'a> {
-    names: RuleNames<'a>,
-    quoted: fn(&str) -> String,
-    /// Stands before every variable.
-    sign: &'static str,
-}
-
-impl Words<'_> {
-    fn term(&self, term: Term) -> String {
-        match term {
-            Term::Constant(_) => (self.quoted)(constant(self.names, term)),
-            other => format!("{}{}", self.sign, variable(other)),
-        }
-    }
-
-    fn atom(&self, atom: Atom) -> String {
-        match atom {
-            Atom::Pair(predicate, a, b) => {
-                let name = (self.quoted)(self.names.predicates.name(predicate.0));
-                format!("fact({}, {name}, {})", self.term(a), self.term(b))
-            }
-            Atom::Own(property, a) => {
-                let name = (self.quoted)(self.names.properties.name(property.0));
-                format!("has({}, {name})", self.term(a))
-            }
-        }
-    }
-
-    fn head(&self, number: usize, rule: &Rule) -> String {
-        let target = (self.quoted)(self.names.predicates.name(rule.target.0));
-        format!("derived({number}, {}, {target}, {})", self.term(Term::X), self.term(Term::Y))
-    }
-
-    /// The clauses of a rule where a body can hold no *or*: each disjunction is a relation of its own,
-    /// `either(Rule, Literal, A, B)` over the variables of its atoms.
-    fn clauses(&self, number: usize, rule: &Rule, end: &str) -> String {
-        let (mut body, mut text) = (Vec::new(), String::new());
-        for (place, literal) in rule.body().iter().enumerate() {
-            if let [one] = literal.atoms() {
-                body.push(self.atom(*one));
-                continue;
-            }
-            let terms: Vec<String> =
-                variables(literal.atoms()[0]).into_iter().map(|term| self.term(term)).collect();
-            let pair = match &terms[..] {
-                [] => format!("{0}, {0}", (self.quoted)("")),
-                [one] => format!("{one}, {one}"),
-                _ => terms.join(", "),
-            };
-            let head = format!("either({number}, {}, {pair})", place + 1);
-            for atom in literal.atoms() {
-                text += &format!("{head} :- {}{end}\n", self.atom(*atom));
-            }
-            body.push(head);
-        }
-        body.extend(free_ends(rule).into_iter().map(|end| format!("entity({})", self.term(end))));
-        text + &format!("{} :- {}{end}\n", self.head(number, rule), body.join(", "))
     }
 }
 
