@@ -5,9 +5,12 @@
 
 mod eval;
 mod experiment;
+mod explain;
+mod export;
 mod info;
 mod keeper;
 mod learn;
+mod listing;
 mod output;
 mod predict;
 mod rule_file;
@@ -16,6 +19,7 @@ mod search;
 mod settings;
 mod solve;
 mod sources;
+mod tell;
 
 use std::process::ExitCode;
 
@@ -64,12 +68,16 @@ enum Command {
     Learn(learn::Learn),
     /// Rank the held-out facts of a graph with a model: MRR and Hits@1, @3, @10
     Eval(eval::Eval),
-    /// Print a model's rules as logic
+    /// Print rules as logic, measured, or write them for Prolog, Datalog, ASP, SPARQL or SQL
     Rules(rules::Rules),
     /// Answer p(h, ?) or p(?, t): the best candidates with their scores
     Predict(predict::Predict),
+    /// Tell why a pair scores as it does: rules that fire, groundings, domains round by round
+    Explain(explain::Explain),
     /// Apply rules to facts, exactly, and write the new facts with rule and confidence
     Solve(solve::Solve),
+    /// Write the facts of a graph for Prolog, Datalog, ASP, SPARQL or SQL
+    Export(export::Export),
     /// Describe a model file or a data set
     Info(info::Info),
     Experiment(experiment::Experiment),
@@ -92,7 +100,9 @@ fn main() -> ExitCode {
         Command::Eval(eval) => eval.run(&output),
         Command::Rules(rules) => rules.run(&output),
         Command::Predict(predict) => predict.run(&output),
+        Command::Explain(explain) => explain.run(&output),
         Command::Solve(solve) => solve.run(&output),
+        Command::Export(export) => export.run(&output),
         Command::Info(info) => info.run(&output),
         Command::Experiment(experiment) => experiment.run(&output, arguments.threads),
         Command::Completions { shell } => {

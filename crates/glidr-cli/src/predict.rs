@@ -3,20 +3,28 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use glidr::rank::Asked;
-use glidr::{Background, Entity, Scorer, Split};
-use serde_json::json;
+use glidr::graph::Triple;
+use glidr::rank::{Answer, Asked};
+use glidr::solve::{Facts, Limits};
+use glidr::{Background, Ensemble, Entity, Extraction, Model, Predicate, Scorer, Split};
+use serde_json::{Value, json};
 
 use crate::output::{Output, table};
 use crate::settings::HardFlags;
 use crate::sources::{open_both, say_lacking};
+use crate::tell::{Judged, judge};
+
+/// Seconds for deciding or counting one rule of an explanation.
+const TIME: u64 = 10;
 
 /// Answer p(h, ?) with --head, or p(?, t) with --tail: the best candidates with their scores.
 ///
 /// Facts of the background are left out, since the question is what is missing; a candidate that
-/// stands in valid or test is marked.
+/// stands in valid or test is marked. With --explain the rules are those taken by --hard, or by top-p 0.25;
+/// an answer that is a known fact is explained without that fact.
 #[derive(Args)]
 pub struct Predict {
     /// The model
@@ -34,6 +42,9 @@ pub struct Predict {
     /// List facts of the background too
     #[arg(long)]
     known: bool,
+    /// Give the best rule that fires for each answer, and a grounding of it in facts
+    #[arg(long)]
+    explain: bool,
     /// What the rules may look up
     #[arg(long, value_enum, default_value = "train")]
     background: Looked,
@@ -98,15 +109,34 @@ impl Predict {
         let scorer = Scorer::new(ensemble, model.schema, &view.graph, rounds, hard);
         let answers = scorer.best(asked, known, self.k, |entity| self.known || !in_background(entity));
         let split = |entity: Entity| stands.get(&entity).map(|split| split.name());
+        let best = |answer: &Answer| -> anyhow::Result<Option<Judged>> {
+            if !self.explain {
+                return Ok(None);
+            }
+            let pair = asked.pair(known, answer.entity);
+            let (head, tail) = pair;
+            let fact = target.map(|target| Triple { head, predicate: Predicate(target), tail });
+            let graph = match stands.get(&answer.entity) {
+                Some(_) => &model.view_without(&data, background, fact)?.graph,
+                None => &view.graph,
+            };
+            Self::best_rule(&model, ensemble, &Facts::from(graph), pair, hard)
+        };
+        let whys: Vec<Option<Judged>> = answers.iter().map(best).collect::<Result<_, _>>()?;
         if output.json {
             let answers: Vec<_> = answers
                 .iter()
-                .map(|answer| {
-                    json!({
+                .zip(&whys)
+                .map(|(answer, why)| {
+                    let mut value = json!({
                         "entity": names.entities.name(answer.entity.0),
                         "score": answer.score,
                         "stands_in": split(answer.entity),
-                    })
+                    });
+                    if self.explain {
+                        value["because"] = why.as_ref().map_or(Value::Null, |why| why.value(names));
+                    }
+                    value
                 })
                 .collect();
             return output.write_json(&json!({
@@ -121,6 +151,30 @@ impl Predict {
             let name = names.entities.name(answer.entity.0).to_owned();
             vec![name, split(answer.entity).unwrap_or("–").to_owned(), format!("{:.4}", answer.score)]
         });
-        output.write(&table(&["entity", "stands in", "score"], 2, rows))
+        let mut text = table(&["entity", "stands in", "score"], 2, rows);
+        for (answer, why) in answers.iter().zip(&whys).filter(|_| self.explain) {
+            text += &format!("\n{}\n", names.entities.name(answer.entity.0));
+            text += &why.as_ref().map_or("  no hard rule fires\n".into(), |why| why.text(names));
+        }
+        output.write(&text)
+    }
+
+    /// Of the hard rules that fire for a pair, the one of the highest confidence.
+    fn best_rule(
+        model: &Model,
+        ensemble: &Ensemble,
+        facts: &Facts,
+        pair: (Entity, Entity),
+        hard: Option<Extraction>,
+    ) -> anyhow::Result<Option<Judged>> {
+        let limits = Limits { time: Some(Duration::from_secs(TIME)), answers: None };
+        let mut best: Option<Judged> = None;
+        for (rule, votes) in ensemble.extract(&model.schema, hard.unwrap_or(Extraction::TopP(0.25))) {
+            let judged = judge(&rule, Some(votes), facts, pair, limits, model.names())?;
+            if judged.fires() && best.as_ref().is_none_or(|best| judged.confidence > best.confidence) {
+                best = Some(judged);
+            }
+        }
+        Ok(best)
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::Context;
-use glidr::graph::Vocabulary;
+use glidr::graph::{Triple, Vocabulary};
 use glidr::rule::{Clause, RuleNames, parse_rules, quoted};
 use glidr::search::{Join, RuleSet, Weighed};
 use glidr::solve::{Facts, Limits, Solver};
@@ -66,8 +66,14 @@ impl RuleFile {
 
 /// The facts of some splits, by the data's numbers.
 pub fn facts_of(data: &Dataset, background: Background) -> Facts {
+    facts_without(data, background, None)
+}
+
+/// The same without one fact.
+pub fn facts_without(data: &Dataset, background: Background, without: Option<Triple>) -> Facts {
     let names = data.names();
-    let facts: Vec<_> = background.splits().iter().flat_map(|&split| data.split(split)).copied().collect();
+    let facts = background.splits().iter().flat_map(|&split| data.split(split)).copied();
+    let facts: Vec<Triple> = facts.filter(|&fact| Some(fact) != without).collect();
     let (entities, predicates, properties) =
         (names.entities.len(), names.predicates.len(), names.properties.len());
     Facts::from(&Graph::new(entities, predicates, properties, &facts, data.traits()))

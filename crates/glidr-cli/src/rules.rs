@@ -1,36 +1,53 @@
-//! `glidr rules`: a model's rules as logic, measured.
+//! `glidr rules`: rules as logic, measured, and written for other engines.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
+use anyhow::Context;
 use clap::{Args, ValueEnum};
 use glidr::fidelity::fidelity;
-use glidr::solve::{Ended, Facts, Limits, Measures};
-use glidr::{Background, Ensemble, Extraction, Graph, Model, Rule};
-use serde_json::{Value, json};
+use glidr::rule::RuleNames;
+use glidr::search::{Report, RuleSet};
+use glidr::solve::{Facts, Limits, Solver};
+use glidr::{Background, Dataset, Ensemble, Entity, Extraction, Graph, Model, Predicate, Split};
+use serde_json::json;
 
-use crate::output::{Output, table};
-use crate::rule_file::{rule_names, text_of};
+use crate::listing::{Format, Shown};
+use crate::output::Output;
+use crate::rule_file::{RuleFile, facts_of, rule_names, text_of};
 use crate::search::{SearchFlags, targets_of};
 use crate::settings::HardFlags;
-use crate::sources::open_both;
+use crate::sources::{open_both, open_data};
 
-/// Print the rules that a model's weights stand for, each with what is counted of it on the data.
+/// Print rules, each with what is counted of it on the data, or write them for another engine.
 ///
-/// With --hard search the rules that search finds are printed as a text that eval --rules and solve read.
+/// The rules are those that a model's weights stand for, those that search finds (--hard search), or those
+/// of a text (docs/rules.md).
 #[derive(Args)]
 #[command(
-    after_help = "Rules are taken by --hard top-p, p = 0.25, unless told otherwise. A slot keeps the fillers within the top p of its mass, read as or; where P_true is among \
+    after_help = "Rules of a model are taken by --hard top-p, p = 0.25, unless told otherwise. A slot keeps the fillers within the top p of its mass, read as or; where P_true is among \
     them, the slot asks nothing. Equal rules are one, with their votes summed.\n\n\
     support: answers that are facts; conf: support / answers; pca: support / answers whose head has a known tail; \
     cover: support / facts of the target; all on facts and train, and never credited with the fact asked about. \
-    fidelity: the chance that an answer scores higher in the soft rule than what is no answer."
+    fidelity: the chance that an answer scores higher in the soft rule than what is no answer. \
+    precision, recall, F1 (--split): of the answers that are no known facts, against the facts of that split.\n\n\
+    Formats prolog (SWI-Prolog), datalog (Nemo), asp (clingo), sparql, sql (SQLite, DuckDB, Postgres, Spark) go with \
+    the facts that glidr export writes; docs/export.md shows how each is run. souffle is offered untested.\n\n\
+    Formats svg and dot draw each rule as a graph, into the folder of -o.\n\n\
+    Examples:\n  \
+    glidr rules my.glidr --target uncle --sort confidence --min-support 5\n  \
+    glidr rules my.glidr --hard search > my.rules      searched rules as a text\n  \
+    glidr rules my.rules my-graph/ --split valid       rules of a text, measured\n  \
+    glidr rules my.rules my-graph/ --format prolog -o rules.pl\n  \
+    glidr rules my.glidr --format svg -o pictures/"
 )]
 pub struct Rules {
-    /// The model
-    model: PathBuf,
-    /// Folder or file of triples to measure on [default: the data that the model was learned on]
+    /// The model, or a text of rules
+    #[arg(value_name = "MODEL")]
+    source: PathBuf,
+    /// Folder or file of triples to measure on [default: the data that the model was learned on; for a
+    /// text of rules the built-in families]
     data: Option<PathBuf>,
     /// Only the rules of this target; may be given several times
     #[arg(long, value_name = "NAME")]
@@ -39,6 +56,12 @@ pub struct Rules {
     hard: HardFlags,
     #[command(flatten)]
     search: SearchFlags,
+    /// How rules are written [default: a table; for --hard search a text that eval --rules reads]
+    #[arg(long, value_enum, default_value = "text")]
+    format: Format,
+    /// Where they go [default: standard output]
+    #[arg(short, long, value_name = "PATH")]
+    output: Option<PathBuf>,
     /// At most so many rules per target
     #[arg(long, value_name = "COUNT")]
     limit: Option<usize>,
@@ -51,188 +74,250 @@ pub struct Rules {
     /// What rules of a target are sorted by
     #[arg(long, value_enum, default_value = "votes")]
     sort: Sort,
+    /// Precision, recall and F1 on this split too
+    #[arg(long, value_enum)]
+    split: Option<HeldOutSplit>,
     /// How far each rule agrees with the soft rule it was taken from
     #[arg(long)]
     fidelity: bool,
-    /// Count nothing, and open no data
-    #[arg(long, conflicts_with_all = ["min_confidence", "min_support", "fidelity", "data"])]
+    /// Count nothing; of a model's own rules, open no data
+    #[arg(long, conflicts_with_all = ["min_confidence", "min_support", "fidelity", "split"])]
     no_measures: bool,
     /// Seconds for counting one rule
     #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..))]
     time: u64,
+    /// Seed that divides data that is not divided, for a text of rules
+    #[arg(long, value_name = "SEED", default_value_t = 0)]
+    seed: u64,
 }
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
 enum Sort {
-    /// Votes of the soft rules
+    /// Votes of the soft rules, or the numbers of a text or a search
     Votes,
     /// Confidence
     Confidence,
+    /// Confidence where the head has a known tail
+    Pca,
     /// Support
     Support,
+    /// Share of the target's facts
+    Coverage,
+    /// F1 on the split given
+    F1,
 }
 
-/// A rule and what is known of it.
-struct Shown {
-    rule: Rule,
-    votes: f32,
-    measures: Option<Measures>,
-    fidelity: Option<f64>,
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+enum HeldOutSplit {
+    /// The validation split
+    Valid,
+    /// The test split
+    Test,
+}
+
+/// What rules are measured on.
+struct Ground<'d> {
+    graph: Graph,
+    facts: Facts,
+    data: &'d Dataset,
 }
 
 impl Rules {
-    /// Extracts, measures and prints.
+    /// Takes rules from where they are, measures and writes them.
     pub fn run(&self, output: &Output) -> anyhow::Result<ExitCode> {
+        if self.sort == Sort::F1 && self.split.is_none() {
+            anyhow::bail!("--sort f1 needs a split to count on: give --split valid or test");
+        }
+        if is_text(&self.source) {
+            return self.written(output);
+        }
         if self.hard.is_search() {
             return self.searched(output);
         }
         let extraction = self.hard.extraction()?.unwrap_or(Extraction::TopP(0.25));
-        let model;
-        let mut background: Option<(Graph, Facts)> = None;
-        if self.no_measures {
-            model = Model::open(&self.model)?;
+        let (model, data);
+        if self.no_measures && self.data.is_none() {
+            (model, data) = (Model::open(&self.source)?, None);
         } else {
-            let (opened, data) = open_both(&self.model, self.data.as_deref(), output)?;
-            let graph = opened.view(&data, Background::Train)?.graph;
-            let facts = Facts::from(&graph);
-            (model, background) = (opened, Some((graph, facts)));
+            let (opened, set) = open_both(&self.source, self.data.as_deref(), output)?;
+            (model, data) = (opened, Some(set));
         }
+        let ground = match &data {
+            Some(data) if !self.no_measures => {
+                let graph = model.view(data, Background::Train)?.graph;
+                let facts = Facts::from(&graph);
+                Some(Ground { graph, facts, data })
+            }
+            _ => None,
+        };
         let ensembles: Vec<&Ensemble> = match &self.target[..] {
             [] => model.ensembles.iter().collect(),
             names => names.iter().map(|name| model.target(name)).collect::<Result<_, _>>()?,
         };
-        let (mut rows, mut found) = (Vec::new(), Vec::new());
-        for ensemble in ensembles {
-            let target = model.predicates.name(ensemble.target.0);
-            let rules = self.shown(&model, ensemble, extraction, background.as_ref())?;
-            for shown in rules.into_iter().take(self.limit.unwrap_or(usize::MAX)) {
-                let text = shown.rule.show(model.names());
-                rows.push(row(&shown, text.clone(), self.fidelity));
-                found.push(value(&shown, target, &text));
-            }
-        }
-        if output.json {
-            return output.write_json(&json!({ "extraction": extraction.to_string(), "rules": found }));
-        }
-        let mut header = vec!["votes"];
-        if background.is_some() {
-            header.extend(["support", "conf", "pca", "cover"]);
-        }
-        if self.fidelity {
-            header.push("fidelity");
-        }
-        header.push("rule");
-        output.write(&table(&header, header.len(), rows))
-    }
-
-    /// The rules of one target that pass the filters, in their order.
-    fn shown(
-        &self,
-        model: &Model,
-        ensemble: &Ensemble,
-        extraction: Extraction,
-        background: Option<&(Graph, Facts)>,
-    ) -> anyhow::Result<Vec<Shown>> {
-        let limits = Limits { time: Some(Duration::from_secs(self.time)), answers: None };
         let mut rules = Vec::new();
-        for (rule, votes) in ensemble.extract(&model.schema, extraction) {
-            let mut shown = Shown { rule, votes, measures: None, fidelity: None };
-            if let Some((graph, facts)) = background {
-                let measures = shown.rule.measure(facts, limits)?;
-                let too_low = self.min_confidence.is_some_and(|least| measures.confidence() < least)
-                    || self.min_support.is_some_and(|least| measures.support < least);
-                if too_low {
-                    continue;
-                }
-                shown.measures = Some(measures);
-                if self.fidelity {
-                    let same = |alone: &&glidr::SoftRule| {
-                        let alone = Ensemble { target: ensemble.target, rules: vec![(**alone).clone()] };
-                        alone.extract(&model.schema, extraction)[0].0 == shown.rule
-                    };
-                    let soft = ensemble.rules.iter().filter(same).max_by(|a, b| a.vote.total_cmp(&b.vote));
-                    let rounds = model.training.rounds;
-                    if let Some(soft) = soft {
-                        shown.fidelity = fidelity(soft, &shown.rule, model.schema, graph, facts, rounds)?;
+        for ensemble in ensembles {
+            let mut of_target = Vec::new();
+            for (rule, votes) in ensemble.extract(&model.schema, extraction) {
+                let shown = Shown { votes: Some(votes), ..Shown::new(rule) };
+                if let Some(mut shown) = self.measured(shown, ground.as_ref(), model.names())? {
+                    if let (true, Some(ground)) = (self.fidelity, &ground) {
+                        shown.fidelity = agreement(&model, ensemble, extraction, &shown, ground)?;
                     }
+                    of_target.push(shown);
                 }
             }
-            rules.push(shown);
+            self.sort(&mut of_target);
+            rules.extend(of_target);
         }
-        let confidence = |shown: &Shown| shown.measures.map_or(0.0, |measures| measures.confidence());
-        let support = |shown: &Shown| shown.measures.map_or(0, |measures| measures.support);
-        match self.sort {
-            Sort::Votes => {}
-            Sort::Confidence => rules.sort_by(|a, b| confidence(b).total_cmp(&confidence(a))),
-            Sort::Support => rules.sort_by_key(|shown| std::cmp::Reverse(support(shown))),
-        }
-        Ok(rules)
+        let document = json!({ "extraction": extraction.to_string() });
+        self.format.write(&rules, model.names(), document, self.output.as_deref(), output)
     }
 
+    /// The rules of a text.
+    fn written(&self, output: &Output) -> anyhow::Result<ExitCode> {
+        anyhow::ensure!(
+            !self.fidelity && !self.hard.is_given(),
+            "{} is a text of rules: --hard and --fidelity go with a model",
+            self.source.display()
+        );
+        let data = open_data(self.data.as_deref(), self.seed, output)?;
+        let sets = RuleFile::open(&self.source, &data)?.sets(&data)?;
+        for name in &self.target {
+            data.names().predicate(name)?;
+        }
+        self.of_sets(&sets, &data, None, json!({ "extraction": "text" }), output)
+    }
+
+    /// The rules that search finds.
     fn searched(&self, output: &Output) -> anyhow::Result<ExitCode> {
-        let (model, data) = open_both(&self.model, self.data.as_deref(), output)?;
+        let (model, data) = open_both(&self.source, self.data.as_deref(), output)?;
         let mut targets = targets_of(&model, &data);
         for name in &self.target {
             model.target(name)?;
         }
-        let names = data.names();
-        targets.retain(|target| {
-            self.target.is_empty() || self.target.iter().any(|name| name == names.predicates.name(target.0))
+        targets.retain(|target| self.is_asked(*target, &data));
+        let searched = self.search.run(&model, &data, &[], &targets, true, output)?;
+        let document = json!({ "extraction": "search", "search": searched.reports });
+        self.of_sets(&searched.sets, &data, Some(&searched.reports), document, output)
+    }
+
+    fn is_asked(&self, target: Predicate, data: &Dataset) -> bool {
+        let name = data.names().predicates.name(target.0);
+        self.target.is_empty() || self.target.iter().any(|asked| asked == name)
+    }
+
+    /// Rules by the data's numbers: as a text where that is all that is asked, else measured.
+    fn of_sets(
+        &self,
+        sets: &[RuleSet],
+        data: &Dataset,
+        searched: Option<&[Report]>,
+        document: serde_json::Value,
+        output: &Output,
+    ) -> anyhow::Result<ExitCode> {
+        let names = rule_names(data.names());
+        let filtered = self.min_confidence.is_some() || self.min_support.is_some() || self.split.is_some();
+        let as_text = searched.is_some() && self.format == Format::Text && !output.json;
+        let measures = !self.no_measures && (!as_text || filtered || self.sort != Sort::Votes);
+        let ground = measures.then(|| {
+            let facts = facts_of(data, Background::Train);
+            Ground { graph: Graph::new(0, 0, 0, &[], &[]), facts, data }
         });
-        let mut searched = self.search.run(&model, &data, &[], &targets, true, output)?;
-        for set in &mut searched.sets {
-            set.rules.truncate(self.limit.unwrap_or(usize::MAX));
-        }
-        if !output.json {
-            return output.write(&text_of(&searched.sets, names));
-        }
-        let mut rules = Vec::new();
-        for set in &searched.sets {
+        let (mut rules, mut kept) = (Vec::new(), Vec::new());
+        for set in sets.iter().filter(|set| self.is_asked(set.target, data)) {
+            let mut of_target = Vec::new();
             for weighed in &set.rules {
-                rules.push(json!({
-                    "target": names.predicates.name(set.target.0),
-                    "join": set.join,
-                    "number": weighed.number,
-                    "rule": weighed.rule.show(rule_names(names)),
-                }));
+                let rule = weighed.rule.clone();
+                let shown = Shown { number: Some(weighed.number), join: Some(set.join), ..Shown::new(rule) };
+                of_target.extend(self.measured(shown, ground.as_ref(), names)?);
             }
+            self.sort(&mut of_target);
+            kept.push(RuleSet {
+                target: set.target,
+                join: set.join,
+                rules: of_target.iter().map(Shown::weighed).collect(),
+            });
+            rules.extend(of_target);
         }
-        output.write_json(&json!({ "extraction": "search", "rules": rules, "search": searched.reports }))
+        if as_text {
+            return crate::listing::put(&text_of(&kept, data.names()), self.output.as_deref(), output);
+        }
+        self.format.write(&rules, names, document, self.output.as_deref(), output)
+    }
+
+    /// Counts a rule; none where a filter leaves it out.
+    fn measured(
+        &self,
+        mut shown: Shown,
+        ground: Option<&Ground>,
+        names: RuleNames,
+    ) -> anyhow::Result<Option<Shown>> {
+        let Some(ground) = ground else { return Ok(Some(shown)) };
+        let limits = Limits { time: Some(Duration::from_secs(self.time)), answers: None };
+        let solver = Solver::new(&shown.rule, &ground.facts, limits)?;
+        let measures = solver.measure();
+        let too_low = self.min_confidence.is_some_and(|least| measures.confidence() < least)
+            || self.min_support.is_some_and(|least| measures.support < least);
+        if too_low {
+            return Ok(None);
+        }
+        shown.measures = Some(measures);
+        if let Some(split) = self.split {
+            let split = if split == HeldOutSplit::Valid { Split::Valid } else { Split::Test };
+            let target = ground.data.names().predicates.find(names.predicates.name(shown.rule.target.0));
+            let of_target = ground.data.split(split).iter().filter(|fact| Some(fact.predicate.0) == target);
+            let held_out: Vec<(Entity, Entity)> = of_target.map(|fact| (fact.head, fact.tail)).collect();
+            shown.held_out = Some(solver.measure_on(&held_out));
+        }
+        Ok(Some(shown))
+    }
+
+    /// Sorts the rules of one target, and keeps as many as asked.
+    fn sort(&self, rules: &mut Vec<Shown>) {
+        let by = |shown: &Shown| -> f64 {
+            let counted = shown.measures.map_or([0.0; 4], |m| {
+                [m.confidence(), m.pca_confidence(), m.support as f64, m.head_coverage()]
+            });
+            match self.sort {
+                Sort::Votes => shown.standing(),
+                Sort::Confidence => counted[0],
+                Sort::Pca => counted[1],
+                Sort::Support => counted[2],
+                Sort::Coverage => counted[3],
+                Sort::F1 => shown.held_out.map_or(0.0, |held_out| held_out.f1),
+            }
+        };
+        rules.sort_by(|a, b| by(b).total_cmp(&by(a)));
+        rules.truncate(self.limit.unwrap_or(usize::MAX));
     }
 }
 
-fn row(shown: &Shown, text: String, with_fidelity: bool) -> Vec<String> {
-    let mut row = vec![format!("{:.2}", shown.votes)];
-    if let Some(measures) = &shown.measures {
-        // After a limit the true count is at least what was found.
-        let mark = if measures.ended == Ended::Complete { "" } else { "≥" };
-        row.push(format!("{mark}{}", measures.support));
-        let shares = [measures.confidence(), measures.pca_confidence(), measures.head_coverage()];
-        row.extend(shares.map(|share| format!("{share:.3}")));
-    }
-    if with_fidelity {
-        row.push(shown.fidelity.map_or("–".into(), |fidelity| format!("{fidelity:.3}")));
-    }
-    row.push(text);
-    row
+/// How far a rule agrees with the soft rule of most votes that it stands for.
+fn agreement(
+    model: &Model,
+    ensemble: &Ensemble,
+    extraction: Extraction,
+    shown: &Shown,
+    ground: &Ground,
+) -> anyhow::Result<Option<f64>> {
+    let same = |alone: &&glidr::SoftRule| {
+        let alone = Ensemble { target: ensemble.target, rules: vec![(**alone).clone()] };
+        alone.extract(&model.schema, extraction)[0].0 == shown.rule
+    };
+    let soft = ensemble.rules.iter().filter(same).max_by(|a, b| a.vote.total_cmp(&b.vote));
+    let Some(soft) = soft else { return Ok(None) };
+    let rounds = model.training.rounds;
+    Ok(fidelity(soft, &shown.rule, model.schema, &ground.graph, &ground.facts, rounds)?)
 }
 
-fn value(shown: &Shown, target: &str, text: &str) -> Value {
-    let mut value = json!({
-        "target": target,
-        "rule": text,
-        "votes": shown.votes,
-        "variables": shown.rule.variables(),
-        "literals": shown.rule.body().len(),
-    });
-    if let Some(measures) = &shown.measures {
-        value["measures"] = json!(measures);
-        value["confidence"] = json!(measures.confidence());
-        value["pca_confidence"] = json!(measures.pca_confidence());
-        value["head_coverage"] = json!(measures.head_coverage());
-    }
-    if shown.fidelity.is_some() {
-        value["fidelity"] = json!(shown.fidelity);
-    }
-    value
+/// Whether a file is a text of rules: a model's first eight bytes are a length and hold a NUL. What is
+/// called `.glidr` is meant as a model, and what cannot be read gets its error as one.
+fn is_text(path: &Path) -> bool {
+    let starts_like_text = || -> anyhow::Result<bool> {
+        let mut start = Vec::new();
+        let file = std::fs::File::open(path).with_context(|| path.display().to_string())?;
+        std::io::Read::read_to_end(&mut std::io::Read::take(file, 8), &mut start)?;
+        Ok(!start.contains(&0))
+    };
+    path.extension().is_none_or(|ending| ending != "glidr") && starts_like_text().unwrap_or(false)
 }

@@ -186,6 +186,11 @@ pub struct HardFlags {
 }
 
 impl HardFlags {
+    /// Whether anything is said about it.
+    pub fn is_given(&self) -> bool {
+        self.hard.is_some() || self.top_p.is_some()
+    }
+
     /// Whether rules are to be searched.
     pub fn is_search(&self) -> bool {
         matches!(self.hard, Some(Hard::Search))

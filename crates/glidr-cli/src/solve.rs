@@ -154,11 +154,11 @@ impl Solve {
 }
 
 /// Writes beside, then renames: there is never half a file.
-pub fn write_file(path: &Path, text: &str) -> anyhow::Result<()> {
+pub fn write_file(path: &Path, text: impl AsRef<[u8]>) -> anyhow::Result<()> {
     anyhow::ensure!(!path.exists() || path.is_file(), "this is no ordinary file, and is not written over");
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut file = tempfile::NamedTempFile::new_in(folder)?;
-    file.write_all(text.as_bytes())?;
+    file.write_all(text.as_ref())?;
     file.persist(path)?;
     Ok(())
 }

@@ -1,6 +1,9 @@
 #![doc = include_str!("../../../README.md")]
 
+pub mod draw;
 pub mod error;
+pub mod explain;
+pub mod export;
 pub mod extract;
 pub mod fidelity;
 pub mod graph;

@@ -256,6 +256,23 @@ impl<const W: usize> Tape<W> {
         domain
     }
 
+    /// Who narrowed each entity's entry of a variable in round `round` (from 1) in one lane: 0 for nobody,
+    /// else the sender's number + 1.
+    pub(crate) fn winners(
+        &self,
+        batch: &Batch<W>,
+        variable: usize,
+        round: usize,
+        lane: usize,
+    ) -> Vec<(usize, u8)> {
+        let now = &self.rounds[round - 1];
+        if (1..=self.inner).contains(&variable) {
+            return now.inner_winner[variable - 1].iter().map(|row| row[lane]).enumerate().collect();
+        }
+        let side = usize::from(variable > 0);
+        vec![(batch.end(side, lane), now.ends_winner[side][lane])]
+    }
+
     #[inline(always)]
     fn walk_back(&mut self, setting: Setting<W>, d_score: &[f32; W], d_tables: &mut Tables) {
         let mut inner = std::mem::take(&mut self.d_inner);

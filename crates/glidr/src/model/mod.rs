@@ -113,6 +113,16 @@ impl Model {
     /// What the data lacks is told in [`View::lacking`] and holds nowhere; data that has none of
     /// the model's predicates is refused.
     pub fn view(&self, data: &Dataset, background: Background) -> Result<View> {
+        self.view_without(data, background, None)
+    }
+
+    /// The same without one fact: a rule that is asked about a fact must not look it up.
+    pub fn view_without(
+        &self,
+        data: &Dataset,
+        background: Background,
+        without: Option<Triple>,
+    ) -> Result<View> {
         let names = data.names();
         let predicate = |number: u32| self.predicates.find(names.predicates.name(number));
         let property = |number: u32| self.properties.find(names.properties.name(number));
@@ -120,6 +130,7 @@ impl Model {
             .splits()
             .iter()
             .flat_map(|&split| data.split(split))
+            .filter(|&&fact| Some(fact) != without)
             .filter_map(|fact| Some(Triple { predicate: Predicate(predicate(fact.predicate.0)?), ..*fact }))
             .collect();
         let traits: Vec<Trait> = data

@@ -27,7 +27,8 @@ impl Rule {
 }
 
 impl Literal {
-    fn show(&self, names: RuleNames) -> String {
+    /// The literal as it is printed.
+    pub fn show(&self, names: RuleNames) -> String {
         match &self.atoms[..] {
             [one] => one.show(names),
             several => {
@@ -39,7 +40,8 @@ impl Literal {
 }
 
 impl Atom {
-    fn show(self, names: RuleNames) -> String {
+    /// The atom as it is printed.
+    pub fn show(self, names: RuleNames) -> String {
         match self {
             Atom::Pair(predicate, a, b) => {
                 let name = quoted(names.predicates.name(predicate.0));
@@ -54,7 +56,7 @@ impl Atom {
 
 impl Term {
     /// The variable, or the constant's name; without names of entities, its number.
-    fn show(self, names: RuleNames) -> String {
+    pub fn show(self, names: RuleNames) -> String {
         match self {
             Term::X => "X".into(),
             Term::Y => "Y".into(),

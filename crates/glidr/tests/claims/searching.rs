@@ -1,8 +1,13 @@
 //! Rules that are searched: proposed, measured, chosen and ranked with.
 
+use std::collections::BTreeSet;
+
 use glidr::rank::Asked;
-use glidr::solve::{Facts, Limits, Solver};
-use glidr::{Dataset, Entity, Graph, Predicate, Ranking, Search, Split};
+use glidr::rule::Filler;
+use glidr::solve::{Facts, Limits, Measures, Solver};
+use glidr::{
+    Background, Dataset, Entity, Extraction, Graph, Predicate, Ranking, Rule, Search, Split, Training,
+};
 
 /// Two hundred people in families of five: parents, children, and *grandparent* to be found.
 fn generations() -> Dataset {
@@ -77,5 +82,108 @@ fn scores_of_a_set_are_those_of_its_rules_evaluated_one_by_one() {
             let fires = solvers.iter().any(|solver| solver.holds(head, tail).value);
             assert_eq!(scores[tail.index()] > 0.0, fires, "a score needs a rule, and a rule gives one");
         }
+    }
+}
+
+/// Forty families in which a niece is what an aunt or an uncle has: half by one, half by the other.
+fn nieces() -> Dataset {
+    let folder = tempfile::tempdir().expect("a folder for small files");
+    let mut lines: [String; 4] = Default::default();
+    for n in 0..80u32 {
+        let (who, of) = (format!("girl{n}"), format!("elder{n}"));
+        let predicate = ["aunt", "uncle"][n as usize % 2];
+        lines[0] += &format!("{of}\t{predicate}\t{who}\n");
+        // What says nothing about nieces.
+        lines[0] += &format!("{of}\tlikes\tgirl{}\n", (n * 7 + 3) % 80);
+        let split = [0, 0, 1, 2, 3][n as usize / 2 % 5];
+        lines[split] += &format!("{who}\tniece\t{of}\n");
+    }
+    for (name, text) in ["facts", "train", "valid", "test"].iter().zip(&lines) {
+        std::fs::write(folder.path().join(format!("{name}.txt")), text).expect("a small file");
+    }
+    Dataset::open(folder.path(), 0).expect("a sound folder")
+}
+
+#[test]
+fn a_soft_rule_whose_weight_is_split_between_aunt_and_uncle_comes_apart_into_good_rules() {
+    let data = nieces();
+    let names = data.names();
+    let niece = names.predicate("niece").expect("a predicate");
+    let training =
+        Training { steps: 1, rules: 1, variables: 2, targets: vec!["niece".into()], ..Training::default() };
+    let mut model = training.run(&data).expect("a sound training");
+    // The paper's example: one slot, its mass split evenly between aunt⁻¹ and uncle⁻¹.
+    let schema = model.schema;
+    let inverse = |name: &str| {
+        let number = model.predicates.find(name).expect("a predicate");
+        schema.filler_number(Filler::Inverse(Predicate(number)))
+    };
+    let split = [inverse("aunt"), inverse("uncle")];
+    let logits = &mut model.ensembles[0].rules[0].logits;
+    logits.pairs.iter_mut().for_each(|logit| *logit = -4.0);
+    for filler in split {
+        logits.pairs[filler] = 3.0;
+    }
+    // Only the soft rule may propose.
+    let search = Search { chains: 0, conjunctions: 0, ..Search::default() };
+    let searched = search.run(&data, Some(&model), &[], &[niece], &|_| {}).expect("a sound search");
+    let (ranked, _) = Ranking::default()
+        .run_rules(&searched.sets, &[niece], &data, Limits::default(), &|_, _| {})
+        .expect("there are test facts");
+    assert_eq!(ranked.all.hits1, 1.0, "both halves are answered");
+    let background: Vec<_> =
+        [Split::Facts, Split::Train].iter().flat_map(|&split| data.split(split)).copied().collect();
+    let facts = Facts::from(&Graph::new(names.entities.len(), names.predicates.len(), 0, &background, &[]));
+    let answers =
+        |rule: &Rule| Solver::new(rule, &facts, Limits::default()).expect("a sound rule").answers().value;
+    let plain = model.ensembles[0].extract(&schema, Extraction::TopP(0.25));
+    let half = plain[0].0.renumbered(Some, Some).expect("the model and the data have the same numbers");
+    assert_eq!(answers(&half).len(), 40, "top-p takes one half of the weight and loses the other");
+    let rules: Vec<&Rule> = searched.sets[0].rules.iter().map(|weighed| &weighed.rule).collect();
+    let covered: BTreeSet<_> = rules.iter().flat_map(|rule| answers(rule)).collect();
+    assert_eq!(covered.len(), 80, "the rules together answer for all girls, and for nobody else");
+    for name in ["aunt", "uncle"] {
+        let predicate = names.predicate(name).expect("a predicate");
+        assert!(rules.iter().any(|rule| rule.uses(predicate)), "a rule must look up {name}");
+    }
+}
+
+/// The paper's own example on its own data: niece(X, Z1), (aunt(Y, X) ; uncle(Y, X)), brother(Y, Z1).
+#[test]
+fn the_papers_rule_for_niece_comes_apart_into_better_ones() {
+    let Some(path) = crate::beside("data/family") else { return };
+    let data = Dataset::open(path, 0).expect("sound data");
+    let niece = data.names().predicate("niece").expect("a predicate");
+    let training =
+        Training { steps: 1, rules: 1, variables: 3, targets: vec!["niece".into()], ..Training::default() };
+    let mut model = training.run(&data).expect("a sound training");
+    let (schema, predicates) = (model.schema, model.predicates.clone());
+    let number = |name: &str| Predicate(predicates.find(name).expect("a predicate"));
+    let logits = &mut model.ensembles[0].rules[0].logits;
+    logits.pairs.iter_mut().for_each(|logit| *logit = -4.0);
+    for (slot, filler) in [
+        (schema.slot(0, 1), Filler::Direct(number("niece"))),
+        (schema.slot(0, 2), Filler::Inverse(number("aunt"))),
+        (schema.slot(0, 2), Filler::Inverse(number("uncle"))),
+        (schema.slot(1, 2), Filler::Inverse(number("brother"))),
+    ] {
+        logits.pairs[slot * schema.fillers() + schema.filler_number(filler)] = 3.0;
+    }
+    let both = model.ensembles[0].extract(&schema, Extraction::TopP(0.9));
+    let search = Search { chains: 0, conjunctions: 0, ..Search::default() };
+    let searched = search.run(&data, Some(&model), &[], &[niece], &|_| {}).expect("a sound search");
+    let facts = Facts::from(&model.view(&data, Background::Train).expect("its own data").graph);
+    let measured = |rule: &Rule| rule.measure(&facts, Limits::default()).expect("a sound rule");
+    let paper = measured(&both[0].0);
+    let found: Vec<(&Rule, Measures)> =
+        searched.sets[0].rules.iter().map(|weighed| (&weighed.rule, measured(&weighed.rule))).collect();
+    // What the paper says would do: the disjunction without the brother, for twice as many nieces.
+    let general = found.iter().find(|(_, counted)| counted.head_coverage() > 1.9 * paper.head_coverage());
+    let (_, general) = general.expect("a rule for aunts and uncles alike");
+    assert!(general.confidence() > paper.confidence() - 0.01, "{general:?} beside {paper:?}");
+    for (one, other) in [("aunt", "uncle"), ("uncle", "aunt")] {
+        let alone = |rule: &Rule| rule.uses(number(one)) && !rule.uses(number(other));
+        let sure = found.iter().any(|(rule, counted)| alone(rule) && counted.confidence() > 0.8);
+        assert!(sure, "a sure rule of the {one} alone");
     }
 }

@@ -1,0 +1,275 @@
+//! Rules as they are listed: a table, a document, or a text for another engine.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::Context;
+use clap::ValueEnum;
+use glidr::Rule;
+use glidr::draw::Picture;
+use glidr::export::{Dialect, Program, csv_rules, rule_value};
+use glidr::rule::RuleNames;
+use glidr::search::{Join, Weighed};
+use glidr::solve::{Ended, HeldOut, Measures};
+use serde_json::{Value, json};
+
+use crate::output::{Output, counted, table};
+use crate::solve::write_file;
+
+/// How rules or facts are written.
+#[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
+pub enum Format {
+    /// For people
+    Text,
+    /// One document, as with --json
+    Json,
+    /// A table with a header
+    Csv,
+    /// SWI-Prolog
+    Prolog,
+    /// Datalog for Nemo
+    Datalog,
+    /// Answer sets, for clingo
+    Asp,
+    /// A SPARQL 1.1 update
+    Sparql,
+    /// A script for `SQLite`, `DuckDB`, Postgres and Spark SQL
+    Sql,
+    /// Datalog for Soufflé, untested
+    Souffle,
+    /// A picture of each rule
+    Svg,
+    /// A picture of each rule for Graphviz
+    Dot,
+}
+
+impl Format {
+    /// The language of an engine, where it is one.
+    pub fn dialect(self) -> Option<Dialect> {
+        Some(match self {
+            Format::Prolog => Dialect::Prolog,
+            Format::Datalog => Dialect::Datalog,
+            Format::Asp => Dialect::Asp,
+            Format::Sparql => Dialect::Sparql,
+            Format::Sql => Dialect::Sql,
+            Format::Souffle => Dialect::Souffle,
+            Format::Text | Format::Json | Format::Csv | Format::Svg | Format::Dot => return None,
+        })
+    }
+
+    /// Writes rules; `document` is what JSON says beside them.
+    pub fn write(
+        self,
+        rules: &[Shown],
+        names: RuleNames,
+        mut document: Value,
+        path: Option<&Path>,
+        output: &Output,
+    ) -> anyhow::Result<ExitCode> {
+        let format = if output.json { Format::Json } else { self };
+        if let Some(dialect) = format.dialect() {
+            let numbered: Vec<(Rule, f64)> =
+                rules.iter().map(|shown| (shown.rule.clone(), shown.confidence())).collect();
+            return put(&dialect.rules(&Program { rules: &numbered, names })?, path, output);
+        }
+        if matches!(format, Format::Svg | Format::Dot) {
+            return draw(format, rules, names, path, output);
+        }
+        if format == Format::Json {
+            document["rules"] = rules.iter().map(|shown| shown.value(names)).collect();
+            return put(&(serde_json::to_string_pretty(&document)? + "\n"), path, output);
+        }
+        let columns = Columns::of(rules);
+        let rows = rules.iter().map(|shown| shown.row(&columns, format, names));
+        let header = columns.header(format);
+        put(
+            &if format == Format::Csv {
+                csv_rules(&header, rows)
+            } else {
+                table(&header, header.len(), rows)
+            },
+            path,
+            output,
+        )
+    }
+}
+
+/// Writes a picture of each rule into a folder; of one rule, without a folder, to standard output.
+fn draw(
+    format: Format,
+    rules: &[Shown],
+    names: RuleNames,
+    folder: Option<&Path>,
+    output: &Output,
+) -> anyhow::Result<ExitCode> {
+    let (ending, draw): (_, fn(&Picture) -> String) =
+        if format == Format::Svg { ("svg", Picture::svg) } else { ("dot", Picture::dot) };
+    let Some(folder) = folder else {
+        let [one] = rules else {
+            anyhow::bail!(
+                "{} are several pictures: name a folder for them with -o",
+                counted(rules.len(), "rule")
+            );
+        };
+        return output.write(&draw(&Picture::of(&one.rule, names)));
+    };
+    std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+    for (place, shown) in rules.iter().enumerate() {
+        let target = names.predicates.name(shown.rule.target.0).chars().take(60);
+        let target: String = target.map(|sign| if sign.is_alphanumeric() { sign } else { '-' }).collect();
+        let path = folder.join(format!("{:03}-{target}.{ending}", place + 1));
+        write_file(&path, draw(&Picture::of(&shown.rule, names)))
+            .with_context(|| path.display().to_string())?;
+    }
+    output.say(&format!("wrote {}", counted(rules.len(), "picture")));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Writes a text to a file, or to standard output.
+pub fn put(text: &str, path: Option<&Path>, output: &Output) -> anyhow::Result<ExitCode> {
+    match path {
+        None => output.write(text),
+        Some(path) => {
+            write_file(path, text).with_context(|| path.display().to_string())?;
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+}
+
+/// A rule and what is known of it.
+pub struct Shown {
+    pub rule: Rule,
+    /// Votes of the soft rules that stand for it.
+    pub votes: Option<f32>,
+    /// The number before it in a text or a searched set.
+    pub number: Option<f64>,
+    pub join: Option<Join>,
+    pub measures: Option<Measures>,
+    pub held_out: Option<HeldOut>,
+    pub fidelity: Option<f64>,
+}
+
+/// Which columns a list has.
+#[expect(clippy::struct_excessive_bools, reason = "one for each group of columns")]
+struct Columns {
+    votes: bool,
+    measures: bool,
+    held_out: bool,
+    fidelity: bool,
+}
+
+impl Columns {
+    fn of(rules: &[Shown]) -> Self {
+        Columns {
+            votes: rules.iter().any(|shown| shown.votes.is_some()),
+            measures: rules.iter().any(|shown| shown.measures.is_some()),
+            held_out: rules.iter().any(|shown| shown.held_out.is_some()),
+            fidelity: rules.iter().any(|shown| shown.fidelity.is_some()),
+        }
+    }
+
+    fn header(&self, format: Format) -> Vec<&'static str> {
+        let csv = format == Format::Csv;
+        let mut header = if csv { vec!["target"] } else { Vec::new() };
+        header.push(if self.votes { "votes" } else { "number" });
+        if self.measures {
+            header.extend(if csv {
+                ["support", "answers", "confidence", "pca_confidence", "head_coverage", "ended"].as_slice()
+            } else {
+                &["support", "conf", "pca", "cover"]
+            });
+        }
+        if self.held_out {
+            header.extend(["precision", "recall", "f1"]);
+        }
+        if self.fidelity {
+            header.push("fidelity");
+        }
+        header.push("rule");
+        header
+    }
+}
+
+impl Shown {
+    /// A rule of which nothing is known yet.
+    pub fn new(rule: Rule) -> Self {
+        Shown { rule, votes: None, number: None, join: None, measures: None, held_out: None, fidelity: None }
+    }
+
+    /// What it stands on without being counted: its number, or its votes.
+    pub fn standing(&self) -> f64 {
+        self.number.or(self.votes.map(f64::from)).unwrap_or(0.0)
+    }
+
+    /// What other engines are told of it: its number, its confidence on the data, or its votes.
+    pub fn confidence(&self) -> f64 {
+        let counted = self.measures.map(|measures| measures.confidence());
+        self.number.or(counted).or(self.votes.map(f64::from)).unwrap_or(0.0)
+    }
+
+    /// The rule with its number.
+    pub fn weighed(&self) -> Weighed {
+        Weighed { rule: self.rule.clone(), number: self.standing() }
+    }
+
+    fn row(&self, columns: &Columns, format: Format, names: RuleNames) -> Vec<String> {
+        let csv = format == Format::Csv;
+        let share = |share: f64| if csv { share.to_string() } else { format!("{share:.3}") };
+        let mut row = Vec::new();
+        if csv {
+            row.push(names.predicates.name(self.rule.target.0).to_owned());
+        }
+        row.push(if csv { self.standing().to_string() } else { format!("{:.2}", self.standing()) });
+        if let Some(measures) = &self.measures {
+            // After a limit the true count is at least what was found.
+            let mark = if csv || measures.ended == Ended::Complete { "" } else { "≥" };
+            row.push(format!("{mark}{}", measures.support));
+            if csv {
+                row.push(measures.body.to_string());
+            }
+            let shares = [measures.confidence(), measures.pca_confidence(), measures.head_coverage()];
+            row.extend(shares.map(share));
+            if csv {
+                row.push(json!(measures.ended).as_str().unwrap_or_default().to_owned());
+            }
+        }
+        if let Some(held_out) = &self.held_out {
+            row.extend([held_out.precision, held_out.recall, held_out.f1].map(share));
+        }
+        if columns.fidelity {
+            row.push(self.fidelity.map_or("–".into(), share));
+        }
+        row.push(self.rule.show(names));
+        row
+    }
+
+    fn value(&self, names: RuleNames) -> Value {
+        let mut value = rule_value(&self.rule, names);
+        value["target"] = json!(names.predicates.name(self.rule.target.0));
+        value["rule"] = json!(self.rule.show(names));
+        value["variables"] = json!(self.rule.variables());
+        value["literals"] = json!(self.rule.body().len());
+        if let Some(votes) = self.votes {
+            value["votes"] = json!(votes);
+        }
+        if let Some(number) = self.number {
+            value["number"] = json!(number);
+        }
+        if let Some(join) = self.join {
+            value["join"] = json!(join);
+        }
+        if let Some(measures) = &self.measures {
+            value["measures"] = json!(measures);
+            value["confidence"] = json!(measures.confidence());
+            value["pca_confidence"] = json!(measures.pca_confidence());
+            value["head_coverage"] = json!(measures.head_coverage());
+        }
+        if let Some(held_out) = self.held_out {
+            value["held_out"] = json!(held_out);
+        }
+        if self.fidelity.is_some() {
+            value["fidelity"] = json!(self.fidelity);
+        }
+        value
+    }
+}

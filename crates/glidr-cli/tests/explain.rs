@@ -1,0 +1,155 @@
+//! Explanations by the real program.
+
+use std::collections::HashSet;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use glidr::{Dataset, Split};
+use serde_json::Value;
+
+fn glidr(folder: &Path, arguments: &str) -> String {
+    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("glidr"));
+    let output = command.current_dir(folder).args(arguments.split_whitespace()).output();
+    let output = output.expect("the program starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("UTF-8")
+}
+
+fn json(folder: &Path, arguments: &str) -> Value {
+    serde_json::from_str(&glidr(folder, &format!("{arguments} --json"))).expect("a JSON document")
+}
+
+fn with_model() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a folder to work in");
+    glidr(folder.path(), "learn -o m.glidr --steps 150 --rules 3 --targets uncle,wife");
+    folder
+}
+
+/// The facts that rules may look up, as predicate, head, tail.
+fn background() -> HashSet<[String; 3]> {
+    let data = Dataset::families(0);
+    let names = data.names();
+    let name = |entity: glidr::Entity| names.entities.name(entity.0).to_owned();
+    let facts = [Split::Facts, Split::Train].into_iter().flat_map(|split| data.split(split));
+    facts
+        .map(|fact| [names.predicates.name(fact.predicate.0).to_owned(), name(fact.head), name(fact.tail)])
+        .collect()
+}
+
+/// Questions about facts that are held out: target and head.
+fn held_out() -> Vec<[String; 2]> {
+    let data = Dataset::families(0);
+    let names = data.names();
+    let facts = [Split::Valid, Split::Test].into_iter().flat_map(|split| data.split(split));
+    let named = facts.map(|fact| [names.predicates.name(fact.predicate.0), names.entities.name(fact.head.0)]);
+    named.filter(|fact| ["uncle", "wife"].contains(&fact[0])).map(|fact| fact.map(String::from)).collect()
+}
+
+#[test]
+fn an_explanation_adds_up_to_the_score_and_stands_on_real_facts() {
+    let folder = with_model();
+    let facts = background();
+    let mut proofs = 0;
+    for [target, head] in held_out() {
+        let predicted =
+            json(folder.path(), &format!("predict m.glidr --target {target} --head {head} -k 2 --explain"));
+        for answer in predicted["answers"].as_array().expect("a list") {
+            let tail = answer["entity"].as_str().expect("a name");
+            let told = json(
+                folder.path(),
+                &format!("explain m.glidr --target {target} --head {head} --tail {tail}"),
+            );
+            let (score, sum) = (answer["score"].as_f64(), told["score"].as_f64());
+            let (score, sum) = (score.expect("a score"), sum.expect("a score"));
+            assert!((score - sum).abs() <= 1e-5 * score.abs(), "{score} is told as {sum}");
+            let shares = told["soft"].as_array().expect("soft rules").iter();
+            let total: f64 = shares.filter_map(|share| share["share"].as_f64()).sum();
+            assert!((total - sum).abs() <= 1e-5 * sum.abs(), "{told}");
+            let rules = told["rules"].as_array().expect("rules");
+            for rule in rules.iter().filter(|rule| rule["fires"] == true) {
+                for fact in rule["facts"].as_array().expect("a proof") {
+                    let fact: Vec<String> = serde_json::from_value(fact.clone()).expect("names");
+                    let fact: [String; 3] = fact.try_into().expect("a triple");
+                    assert!(facts.contains(&fact), "{fact:?} is no fact");
+                    proofs += 1;
+                }
+            }
+            let best = rules.iter().find(|rule| rule["fires"] == true);
+            assert_eq!(
+                answer["because"]["confidence"],
+                best.map_or(Value::Null, |rule| rule["confidence"].clone())
+            );
+        }
+    }
+    assert!(proofs > 0, "some rule must fire for some answer");
+}
+
+#[test]
+fn a_low_score_names_the_literal_that_emptied_a_domain_and_where_rules_fail() {
+    let folder = with_model();
+    let told = json(folder.path(), "explain m.glidr --target wife --head Arthur --tail Colin");
+    assert!(told["stands_in"].is_null() && told["score"].as_f64() < Some(0.5), "{told}");
+    let emptied = &told["soft"][0]["trace"]["emptied"];
+    assert!(emptied["literal"][0][0].is_string(), "{told}");
+    assert!(emptied["most_after"].as_f64() < emptied["most_before"].as_f64(), "{told}");
+    let rounds = told["soft"][0]["trace"]["rounds"].as_array().expect("rounds");
+    assert_eq!(rounds.len(), 4, "the start and three rounds");
+    assert_eq!(rounds[0][0]["best"][0][0], "Arthur");
+    assert!(told["rules"].as_array().expect("rules").iter().any(|rule| rule["failing_literal"].is_string()));
+    let text = glidr(folder.path(), "explain m.glidr --target wife --head Arthur --tail Colin");
+    for part in ["soft score", "the sum of vote × score", "narrowed most: ", "emptying", "fails at"] {
+        assert!(text.contains(part), "{part} is missing from:\n{text}");
+    }
+}
+
+#[test]
+fn a_known_fact_is_explained_without_itself() {
+    let folder = with_model();
+    let known = background().into_iter().filter(|fact| fact[0] == "uncle").min().expect("an uncle");
+    fs::write(folder.path().join("own.rules"), "uncle(X, Y) :- uncle(X, Y).\n").expect("a small file");
+    let question =
+        format!("explain m.glidr --target uncle --head {} --tail {} --rules own.rules", known[1], known[2]);
+    let told = json(folder.path(), &question);
+    assert_eq!((&told["left_out"], &told["rules"][0]["fires"]), (&true.into(), &false.into()), "{told}");
+    assert_eq!(told["rules"][0]["failing_literal"], "uncle(X, Y)");
+}
+
+#[test]
+fn rules_of_a_text_are_measured_on_a_split_and_exported() {
+    let folder = tempfile::tempdir().expect("a folder to work in");
+    let text = "0.25 :: wife(X, Y) :- husband(Y, X).\nuncle(X, Y) :- brother(X, Z), (mother(Z, Y) ; father(Z, Y)).\n";
+    fs::write(folder.path().join("my.rules"), text).expect("a small file");
+    let found = json(folder.path(), "rules my.rules --split test --sort f1 --min-support 1");
+    let rules = found["rules"].as_array().expect("rules");
+    assert!(rules.iter().all(|rule| rule["held_out"]["f1"].is_f64() && rule["body"].is_array()), "{found}");
+    let csv = glidr(folder.path(), "rules my.rules --format csv --target wife");
+    assert!(csv.starts_with("target,number,support,answers,confidence,"), "{csv}");
+    assert!(csv.contains("\nwife,0.25,") && csv.contains("\"wife(X, Y) :- husband(Y, X).\""), "{csv}");
+    glidr(folder.path(), "rules my.rules --format prolog -o rules.pl");
+    let prolog = fs::read_to_string(folder.path().join("rules.pl")).expect("the file");
+    assert!(prolog.contains("derived(2, X, 'wife', Y) :- fact(Y, 'husband', X)."), "{prolog}");
+    glidr(folder.path(), "rules my.rules --format svg -o pictures");
+    let svg = fs::read_to_string(folder.path().join("pictures/001-uncle.svg")).expect("the picture");
+    for part in [">brother</text>", ">father or mother</text>", ">Z1</text>", ">uncle(X, Y)</text>"] {
+        assert!(svg.contains(part), "{part} is missing from:\n{svg}");
+    }
+    let dot = glidr(folder.path(), "rules my.rules --target wife --format dot");
+    assert!(dot.contains("n1 -> n0 [label=\"husband\"];"), "{dot}");
+    let told = json(folder.path(), "export --format csv -o tables");
+    assert_eq!((&told["facts"], &told["entities"]), (&112.into(), &24.into()));
+    let facts = fs::read_to_string(folder.path().join("tables/fact.csv")).expect("the file");
+    assert_eq!(facts.lines().count(), 113, "a header and a line for each fact");
+}
+
+#[test]
+fn learning_that_starts_from_a_known_rule_knows_it_from_the_first_step() {
+    let folder = tempfile::tempdir().expect("a folder to work in");
+    fs::write(folder.path().join("known.rules"), "wife(X, Y) :- husband(Y, X).\n").expect("a small file");
+    glidr(folder.path(), "learn -o m.glidr --steps 2 --rules 1 --targets wife --start known.rules");
+    let rules = json(folder.path(), "rules m.glidr --hard argmax");
+    assert_eq!(rules["rules"][0]["rule"], "wife(X, Y) :- husband(Y, X).", "{rules}");
+    glidr(folder.path(), "learn -o other.glidr --steps 2 --rules 1 --targets wife");
+    let rules = json(folder.path(), "rules other.glidr --hard argmax");
+    assert_ne!(rules["rules"][0]["rule"], "wife(X, Y) :- husband(Y, X).", "two steps alone do not find it");
+}

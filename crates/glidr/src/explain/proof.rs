@@ -1,0 +1,65 @@
+//! A rule on one pair: a grounding in real facts, or the literal where it fails.
+
+use crate::error::Result;
+use crate::graph::Entity;
+use crate::rule::{Atom, Rule};
+use crate::solve::{Ended, Facts, Grounding, Limits, Solver};
+
+/// Why a rule fires.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Proof {
+    /// An entity for every variable.
+    pub grounding: Grounding,
+    /// For every literal a fact that makes it true.
+    pub facts: Vec<(Atom, Entity, Entity)>,
+}
+
+/// What a rule says of one pair.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It fires, and this is why.
+    Holds(Proof),
+    /// It does not: the literals before this one can hold together, but not with this one.
+    FailsAt(usize),
+    /// The time was over before it was known.
+    Unknown,
+}
+
+/// Decides `rule` for one pair.
+///
+/// ```
+/// use glidr::explain::{Verdict, prove};
+/// use glidr::graph::{Predicate, Triple};
+/// use glidr::rule::{Atom, Literal, Rule, Term};
+/// use glidr::solve::{Facts, Limits};
+/// use glidr::Entity;
+///
+/// let facts = Facts::new(3, 2, 0, &[Triple::new(0, 0, 1), Triple::new(1, 0, 2)], &[]);
+/// let parent = |a, b| Literal::any_of(vec![Atom::Pair(Predicate(0), a, b)]);
+/// let rule = Rule::new(Predicate(1), &[parent(Term::X, Term::Z(1)), parent(Term::Z(1), Term::Y)]);
+/// let decide = |tail| prove(&rule, &facts, Entity(0), Entity(tail), Limits::default());
+/// assert!(matches!(decide(2)?, Verdict::Holds(proof) if proof.facts.len() == 2));
+/// assert_eq!(decide(1)?, Verdict::FailsAt(1));
+/// # Ok::<(), glidr::Error>(())
+/// ```
+pub fn prove(rule: &Rule, facts: &Facts, head: Entity, tail: Entity, limits: Limits) -> Result<Verdict> {
+    let found = Solver::new(rule, facts, limits)?.grounding(head, tail);
+    if let Some(grounding) = found.value {
+        let facts = grounding.facts(rule, facts);
+        return Ok(Verdict::Holds(Proof { grounding, facts }));
+    }
+    if found.ended != Ended::Complete {
+        return Ok(Verdict::Unknown);
+    }
+    for place in 0..rule.body().len() {
+        let start = Rule::new(rule.target, &rule.body()[..=place]);
+        let held = Solver::new(&start, facts, limits)?.holds(head, tail);
+        if held.ended != Ended::Complete {
+            return Ok(Verdict::Unknown);
+        }
+        if !held.value {
+            return Ok(Verdict::FailsAt(place));
+        }
+    }
+    Ok(Verdict::Unknown)
+}

@@ -1,0 +1,66 @@
+//! What the languages of clauses share: Prolog, Datalog, answer sets.
+
+use super::{constant, free_ends, variable, variables};
+use crate::rule::{Atom, Rule, RuleNames, Term};
+
+/// How a language of clauses writes terms and atoms.
+#[derive(Clone, Copy)]
+pub(super) struct Words<'a> {
+    pub names: RuleNames<'a>,
+    pub quoted: fn(&str) -> String,
+    /// Stands before every variable.
+    pub sign: &'static str,
+}
+
+impl Words<'_> {
+    pub fn term(&self, term: Term) -> String {
+        match term {
+            Term::Constant(_) => (self.quoted)(constant(self.names, term)),
+            other => format!("{}{}", self.sign, variable(other)),
+        }
+    }
+
+    pub fn atom(&self, atom: Atom) -> String {
+        match atom {
+            Atom::Pair(predicate, a, b) => {
+                let name = (self.quoted)(self.names.predicates.name(predicate.0));
+                format!("fact({}, {name}, {})", self.term(a), self.term(b))
+            }
+            Atom::Own(property, a) => {
+                let name = (self.quoted)(self.names.properties.name(property.0));
+                format!("has({}, {name})", self.term(a))
+            }
+        }
+    }
+
+    pub fn head(&self, number: usize, rule: &Rule) -> String {
+        let target = (self.quoted)(self.names.predicates.name(rule.target.0));
+        format!("derived({number}, {}, {target}, {})", self.term(Term::X), self.term(Term::Y))
+    }
+
+    /// The clauses of a rule where a body can hold no *or*: each disjunction is a relation of its own,
+    /// `either(Rule, Literal, A, B)` over the variables of its atoms.
+    pub fn clauses(&self, number: usize, rule: &Rule, end: &str) -> String {
+        let (mut body, mut text) = (Vec::new(), String::new());
+        for (place, literal) in rule.body().iter().enumerate() {
+            if let [one] = literal.atoms() {
+                body.push(self.atom(*one));
+                continue;
+            }
+            let terms: Vec<String> =
+                variables(literal.atoms()[0]).into_iter().map(|term| self.term(term)).collect();
+            let pair = match &terms[..] {
+                [] => format!("{0}, {0}", (self.quoted)("")),
+                [one] => format!("{one}, {one}"),
+                _ => terms.join(", "),
+            };
+            let head = format!("either({number}, {}, {pair})", place + 1);
+            for atom in literal.atoms() {
+                text += &format!("{head} :- {}{end}\n", self.atom(*atom));
+            }
+            body.push(head);
+        }
+        body.extend(free_ends(rule).into_iter().map(|end| format!("entity({})", self.term(end))));
+        text + &format!("{} :- {}{end}\n", self.head(number, rule), body.join(", "))
+    }
+}

@@ -1,0 +1,42 @@
+//! Datalog for Soufflé. No test runs this dialect: the engine is not to be had where the tests run.
+
+use std::io::{self, Write};
+
+use super::{Known, Program, Words};
+
+/// A string: in double quotes, where quotes and backslashes have a backslash.
+pub(super) fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('\\', "\\\\").replace('"', "\\\"").replace('\r', "\\r"))
+}
+
+pub(super) fn rules(program: &Program) -> String {
+    let words = Words { names: program.names, quoted, sign: "" };
+    let mut text = ".decl rule(rule: number, confidence: float, text: symbol)\n\
+        .decl either(rule: number, literal: number, a: symbol, b: symbol)\n\
+        .decl derived(rule: number, head: symbol, predicate: symbol, tail: symbol)\n\
+        .output derived\n\n"
+        .to_owned();
+    for (place, (rule, number)) in program.rules.iter().enumerate() {
+        let shown = quoted(&rule.show(program.names));
+        text += &format!("rule({}, {number:.6}, {shown}).\n", place + 1);
+    }
+    for (place, (rule, _)) in program.rules.iter().enumerate() {
+        text += &words.clauses(place + 1, rule, ".");
+    }
+    text
+}
+
+pub(super) fn facts(known: &Known, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, ".decl fact(head: symbol, predicate: symbol, tail: symbol)")?;
+    writeln!(out, ".decl has(entity: symbol, property: symbol)\n.decl entity(name: symbol)\n")?;
+    for triple in known.triples() {
+        writeln!(out, "fact({}).", triple.map(quoted).join(", "))?;
+    }
+    for owned in known.owned() {
+        writeln!(out, "has({}).", owned.map(quoted).join(", "))?;
+    }
+    for name in known.entities() {
+        writeln!(out, "entity({}).", quoted(name))?;
+    }
+    Ok(())
+}
