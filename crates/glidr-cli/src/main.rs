@@ -5,6 +5,7 @@
 
 mod eval;
 mod experiment;
+mod generate;
 mod info;
 mod keeper;
 mod learn;
@@ -14,6 +15,7 @@ mod rule_file;
 mod rules;
 mod search;
 mod settings;
+mod signals;
 mod solve;
 mod sources;
 
@@ -72,6 +74,8 @@ enum Command {
     Solve(solve::Solve),
     /// Describe a model file or a data set
     Info(info::Info),
+    /// Make a synthetic graph with planted rules
+    Generate(generate::Generate),
     Experiment(experiment::Experiment),
     /// Print a completion script for a shell
     Completions {
@@ -94,7 +98,8 @@ fn main() -> ExitCode {
         Command::Predict(predict) => predict.run(&output),
         Command::Solve(solve) => solve.run(&output),
         Command::Info(info) => info.run(&output),
-        Command::Experiment(experiment) => experiment.run(&output, arguments.threads),
+        Command::Generate(generate) => generate.run(&output),
+        Command::Experiment(experiment) => experiment.run(&output, arguments.threads, threads),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Arguments::command(), "glidr", &mut script);
