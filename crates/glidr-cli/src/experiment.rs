@@ -38,7 +38,7 @@ enum Which {
     Completion(Flags),
     /// Hits@1 as training facts are mislabelled (fig:mislabeling)
     Noise(Flags),
-    /// Hits@1 as rules have more variables (fig:rule_length)
+    /// Hits@1 as rules have more variables (`fig:rule_length`)
     Variables(Flags),
     /// The best rules with measures, shapes and pictures (tab:rules, fig:agngiya-graph)
     Rules(Flags),

@@ -107,6 +107,7 @@ impl Generate {
         output.write(&text)
     }
 
+    #[expect(clippy::cast_sign_loss, reason = "a negative degree becomes 0, which is refused")]
     fn generator(&self) -> anyhow::Result<Generator> {
         let plain = match &self.settings {
             None => Generator::default(),

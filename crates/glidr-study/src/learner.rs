@@ -11,7 +11,7 @@ use glidr::{Dataset, Model, Run, Training};
 use crate::Watch;
 
 /// How often a checkpoint is kept; what is learned faster needs none.
-const KEEP: Duration = Duration::from_secs(60);
+const KEEP: Duration = Duration::from_mins(1);
 
 /// A learned model, and how long that took; unknown where it was taken up again.
 pub struct Learned {

@@ -1,6 +1,6 @@
 //! A rule as a picture: variables as nodes from X on the left to Y on the right, literals as arrows.
 
-use glidr::rule::{Atom, Rule, RuleNames, Term};
+use glidr::rule::{Atom, Literal, Rule, RuleNames, Term};
 
 const WIDTH: f64 = 640.0;
 const HEIGHT: f64 = 340.0;
@@ -9,7 +9,7 @@ const RADIUS: f64 = 17.0;
 /// The picture as SVG; atoms of one disjunction are drawn dashed.
 pub fn picture(rule: &Rule, names: RuleNames, title: &str) -> String {
     let mut terms: Vec<Term> = vec![Term::X, Term::Y];
-    for atom in rule.body().iter().flat_map(|literal| literal.atoms()) {
+    for atom in rule.body().iter().flat_map(Literal::atoms) {
         let (a, b) = atom.terms();
         terms.extend([a, b]);
     }
@@ -25,15 +25,15 @@ pub fn picture(rule: &Rule, names: RuleNames, title: &str) -> String {
                 let number =
                     terms.iter().filter(|t| !matches!(t, Term::X | Term::Y)).position(|t| *t == term);
                 let step = (WIDTH - 120.0) / (inner as f64 + 1.0);
-                let number = number.unwrap_or(0) as f64;
+                let number = number.unwrap_or(0);
                 let side = if inner == 1 {
                     0.0
-                } else if number as usize % 2 == 0 {
+                } else if number.is_multiple_of(2) {
                     -1.0
                 } else {
                     1.0
                 };
-                (60.0 + step * (number + 1.0), middle + side * 95.0)
+                (60.0 + step * (number as f64 + 1.0), middle + side * 95.0)
             }
         }
     };

@@ -106,7 +106,7 @@ pub struct SearchPlan {
     pub budget: Option<usize>,
     /// Chains measured.
     pub chains: Option<usize>,
-    /// The way of joining: noisy_or, noisy_or_5, max_plus or sum.
+    /// The way of joining: `noisy_or`, `noisy_or_5`, `max_plus` or `sum`.
     pub join: Option<String>,
 }
 

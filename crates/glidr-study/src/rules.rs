@@ -59,15 +59,14 @@ pub fn run(
     for (number, (row, name, training)) in units.iter().enumerate() {
         let data = shelf.open(name, &folder(plan, choices))?;
         let unit = json!({ "data": name, "hash": data.hash(), "training": training, "rules": "top-p 0.25" });
-        let gave = match store.get::<Gave>(&unit) {
-            Some(gave) => gave,
-            None => {
-                watch.unit(number, units.len(), &format!("{row}, {name}, seed {}", training.seed));
-                let Some(learned) = learner.model(training, data, watch)? else { return Ok(None) };
-                let gave = look(&learned.model, data)?;
-                store.put(&unit, &gave)?;
-                gave
-            }
+        let gave = if let Some(gave) = store.get::<Gave>(&unit) {
+            gave
+        } else {
+            watch.unit(number, units.len(), &format!("{row}, {name}, seed {}", training.seed));
+            let Some(learned) = learner.model(training, data, watch)? else { return Ok(None) };
+            let gave = look(&learned.model, data)?;
+            store.put(&unit, &gave)?;
+            gave
         };
         values.push(json!({ "row": row, "data": name, "seed": training.seed, "shapes": gave.shapes,
             "best_shapes": gave.best_shapes, "best": gave.best.iter().map(|best| json!({

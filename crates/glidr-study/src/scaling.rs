@@ -97,6 +97,7 @@ pub struct Measured {
 
 impl Growth {
     /// The point for one value.
+    #[expect(clippy::cast_sign_loss, reason = "sizes are at least 0")]
     fn point(&self, value: usize, seconds: f64, ranked: usize, threads: usize) -> Point {
         let (mut graph, mut training) = (self.graph.clone(), self.training.clone());
         match self.what {
@@ -199,14 +200,13 @@ pub fn run(
     let mut done: Vec<(Size, usize, Measured)> = Vec::new();
     for (number, (growth, value, point)) in points.iter().enumerate() {
         let unit = serde_json::to_value(point)?;
-        let measured = match store.get::<Measured>(&unit) {
-            Some(measured) => measured,
-            None => {
-                watch.unit(number, points.len(), &format!("{} = {value}", growth.what.name()));
-                let measured = watch.measure(point)?;
-                store.put(&unit, &measured)?;
-                measured
-            }
+        let measured = if let Some(measured) = store.get::<Measured>(&unit) {
+            measured
+        } else {
+            watch.unit(number, points.len(), &format!("{} = {value}", growth.what.name()));
+            let measured = watch.measure(point)?;
+            store.put(&unit, &measured)?;
+            measured
         };
         done.push((growth.what, *value, measured));
         if stopped(watch) && number + 1 < points.len() {
@@ -216,6 +216,9 @@ pub fn run(
     watch.unit(points.len(), points.len(), "");
     Ok(Some(report(plan, &done, watch.threads())))
 }
+
+/// A line of a figure: its kind, name, unit, and value.
+type Part = (&'static str, &'static str, &'static str, fn(&Measured) -> Option<f64>);
 
 fn report(plan: &Plan, done: &[(Size, usize, Measured)], threads: usize) -> Report {
     let mut report = Report::default();
@@ -245,7 +248,6 @@ fn report(plan: &Plan, done: &[(Size, usize, Measured)], threads: usize) -> Repo
             left: 0,
             rows: of.iter().map(row).collect(),
         });
-        type Part = (&'static str, &'static str, &'static str, fn(&Measured) -> Option<f64>);
         let parts: [Part; 3] = [
             ("time", "training step", "milliseconds", |m| Some(1e3 * m.step)),
             ("time", "ranking query", "milliseconds", |m| Some(1e3 * m.query)),

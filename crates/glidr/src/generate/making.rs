@@ -57,6 +57,7 @@ impl<'g> Making<'g> {
     }
 
     /// Adds `count` new random facts of the predicates from `first` on; every entity has its turn.
+    #[expect(clippy::cast_sign_loss, reason = "a share is at least 0")]
     pub fn scatter(&mut self, first: usize, count: usize, random: &mut ChaCha8Rng) {
         let entities = self.wanted.entities;
         let all = self.facts.len() + count;

@@ -190,6 +190,7 @@ impl Generator {
 
     /// Divides facts by the shares: *test*, *valid*, and of the others three to *facts* for one to
     /// *train*, each of these as `kept` has it.
+    #[expect(clippy::cast_sign_loss, reason = "a share is at least 0")]
     fn divide(
         &self,
         mut facts: Vec<Triple>,

@@ -44,6 +44,7 @@ impl Dataset {
 
     /// Two parts without a common entity: the first grows from random entities along their links until
     /// it has the share `share` of all, the second is the rest. Facts between the two are dropped.
+    #[expect(clippy::cast_sign_loss, reason = "a share is at least 0")]
     pub fn parts(&self, share: f64, seed: u64) -> Result<[Dataset; 2]> {
         if !(share > 0.0 && share < 1.0) {
             return Err(Error::Setting(format!(

@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Rule, Term};
+use super::{Literal, Rule, Term};
 
 /// The shape of a body. Properties, and literals with a constant, change no shape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -32,7 +32,7 @@ impl Rule {
     /// The shape of its body.
     pub fn shape(&self) -> Shape {
         let mut links: Vec<(Term, Term)> = Vec::new();
-        for atom in self.body().iter().flat_map(|literal| literal.atoms()) {
+        for atom in self.body().iter().flat_map(Literal::atoms) {
             let constant = |term: Term| matches!(term, Term::Constant(_));
             match *atom {
                 super::Atom::Own(..) => {}
@@ -71,8 +71,8 @@ impl Rule {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Atom;
     use super::super::Term::{Constant, X, Y, Z};
-    use super::super::{Atom, Literal};
     use super::*;
     use crate::graph::{Entity, Predicate, Property};
 

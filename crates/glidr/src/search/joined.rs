@@ -215,7 +215,9 @@ fn answer(
     for &(predicate, asked, known) in questions.keys() {
         tasks.entry((predicate, asked)).or_default().push(known);
     }
-    tasks.values_mut().for_each(|known| known.sort_unstable());
+    for known in tasks.values_mut() {
+        known.sort_unstable();
+    }
     let room = Room {
         ranking,
         model,
@@ -290,7 +292,9 @@ impl Room<'_> {
         let (mut scores, ended) = set.scores(solvers, asked, known, entities);
         let most = scores.iter().copied().fold(0.0, f64::max);
         if most > 0.0 {
-            scores.iter_mut().for_each(|score| *score /= most);
+            for score in &mut scores {
+                *score /= most;
+            }
         }
         (scores, ended)
     }
