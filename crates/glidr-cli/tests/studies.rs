@@ -38,12 +38,9 @@ fn generate_writes_a_graph_that_other_commands_read() {
     assert_eq!(made["planted"][0], "chain(X, Y) :- p01(X, Z1), p02(Z1, Y).");
     let info = json(&run(folder.path(), "info g --json"));
     assert_eq!((&info["entities"], &info["predicates"]), (&300.into(), &24.into()));
-    // The planted rules, applied to the graph, say exactly what was held out.
-    let solved = stdout(&run(folder.path(), "solve g/planted.rules g"));
-    let held_out =
-        ["valid", "test"].map(|split| made["splits"][split].as_u64().expect("a count")).iter().sum::<u64>();
-    let new = solved.lines().filter(|line| line.contains("\tchain\t") || line.contains("\tloop\t")).count();
-    assert!(new > 0 && new as u64 <= held_out, "{new} of {held_out}:\n{solved}");
+    // Applied to the whole graph, the planted rules say nothing that is not a fact already.
+    assert_eq!(stdout(&run(folder.path(), "solve g/planted.rules g")), "");
+    assert!(made["splits"]["test"].as_u64() > Some(0));
 }
 
 #[test]
