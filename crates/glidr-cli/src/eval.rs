@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use clap::{Args, ValueEnum};
 use glidr::rank::{Metrics, Ranked, Ties};
+use glidr::search::Joined;
 use glidr::solve::Ended;
 use glidr::{Dataset, Model, Ranking, Rule, Split};
 use serde_json::{Value, json};
@@ -23,7 +24,8 @@ use crate::sources::{open_both, say_lacking};
     after_help = "JSON keys: mrr, hits1, hits3, hits10 (fractions of 1), queries, macro, per_predicate, \
     without_rules, left_out, convention (split, split_hash, directions, filtered, ties, tie_tolerance, seed, \
     candidates, rounds, scores); with --hard search or --rules also rules, search (per target: measured, pool, \
-    rules, join, restraint, valid_mrr, ended), search_seconds, seconds, ended"
+    rules, join, restraint, valid_mrr, ended), search_seconds, seconds, ended; with --hard joined also shares \
+    (per target: share, valid_mrr)"
 )]
 pub struct Eval {
     /// The model
@@ -74,11 +76,13 @@ enum TieRule {
 impl Eval {
     /// Ranks and prints.
     pub fn run(&self, output: &Output) -> anyhow::Result<ExitCode> {
-        let searches = self.hard.is_search();
+        let searches = self.hard.is_search() || self.hard.is_joined();
         let by_rules = searches || self.rules.is_some();
         let hard = if searches { None } else { self.hard.extraction()? };
         if self.rules.is_some() && hard.is_some() {
-            anyhow::bail!("--rules goes alone or with --hard search, not with --hard top-p or argmax");
+            anyhow::bail!(
+                "--rules goes alone or with --hard search or joined, not with --hard top-p or argmax"
+            );
         }
         let (model, data) = open_both(&self.model, self.data.as_deref(), output)?;
         let ranking = Ranking {
@@ -116,10 +120,19 @@ impl Eval {
         let started = Instant::now();
         let given = self.rules.as_deref().map(|path| RuleFile::open(path, data)).transpose()?;
         let targets = targets_of(model, data);
-        let (sets, reports) = if self.hard.is_search() {
+        let mut joined = None;
+        let (sets, reports) = if self.hard.is_search() || self.hard.is_joined() {
             let extra: Vec<Rule> = given.into_iter().flat_map(RuleFile::rules).collect();
-            let searched =
-                self.search.run(model, data, &extra, &targets, ranking.split != Split::Valid, output)?;
+            let run = |fit_valid| self.search.run(model, data, &extra, &targets, fit_valid, output);
+            let searched = if self.hard.is_joined() {
+                // Shares are chosen by rules that have not seen valid.
+                let judged = run(false)?;
+                let limits = self.search.limits();
+                joined = Some(Joined::choose(model, &judged.sets, data, *ranking, limits, &|_, _| {})?);
+                if ranking.split == Split::Valid { judged } else { run(true)? }
+            } else {
+                run(ranking.split != Split::Valid)?
+            };
             (searched.sets, searched.reports)
         } else {
             (given.map(|file| file.sets(data)).transpose()?.unwrap_or_default(), Vec::new())
@@ -127,10 +140,15 @@ impl Eval {
         let searched = started.elapsed().as_secs_f64();
         let asked = if model.training.targets.is_empty() { &[][..] } else { &targets };
         let bar = output.bar(0, "{bar:30} {pos} of {len} questions  {elapsed} gone, {eta} left");
-        let (ranked, ended) = ranking.run_rules(&sets, asked, data, self.search.limits(), &|done, all| {
+        let watch = |done: usize, all: usize| {
             bar.set_length(all as u64);
             bar.set_position(done as u64);
-        })?;
+        };
+        let limits = self.search.limits();
+        let (ranked, ended) = match &joined {
+            Some(joined) => joined.rank(model, &sets, data, *ranking, limits, &watch)?,
+            None => ranking.run_rules(&sets, asked, data, limits, &watch)?,
+        };
         bar.finish_and_clear();
         let rules: usize = sets.iter().map(|set| set.rules.len()).sum();
         let seconds = started.elapsed().as_secs_f64();
@@ -138,6 +156,9 @@ impl Eval {
             let mut value = ranked_json(&ranked);
             value["rules"] = json!(rules);
             value["search"] = json!(reports);
+            if let Some(joined) = &joined {
+                value["shares"] = json!(joined.shares);
+            }
             value["search_seconds"] = json!(searched);
             value["seconds"] = json!(seconds);
             value["ended"] = json!(ended);

@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -17,6 +16,7 @@ use crate::eval::{self, ranked_json, ranked_text};
 use crate::keeper::Keeper;
 use crate::output::{Output, counted, table};
 use crate::settings::SettingFlags;
+use crate::signals::Signals;
 use crate::sources::open_data;
 
 /// Learn rules for the predicates of a graph, and keep them as a model.
@@ -221,34 +221,6 @@ impl Learn {
             text += &format!("\nmodel: {}\n", path.display());
         }
         output.write(&text)
-    }
-}
-
-/// Signals closer together than this are one request: some senders signal twice.
-const ONE_REQUEST: Duration = Duration::from_secs(2);
-
-/// What SIGINT and SIGTERM ask for while rules are trained: a flag that ends training after the
-/// step. A later signal, or one when there is nothing to keep, ends the program at once.
-#[derive(Clone, Default)]
-struct Signals {
-    stop: Arc<AtomicBool>,
-    training: Arc<AtomicBool>,
-}
-
-impl Signals {
-    fn listen() -> anyhow::Result<Self> {
-        let signals = Signals::default();
-        let Signals { stop, training } = signals.clone();
-        let mut first: Option<Instant> = None;
-        ctrlc::set_handler(move || {
-            let again = first.is_some_and(|first| first.elapsed() > ONE_REQUEST);
-            if again || !training.load(Ordering::Relaxed) {
-                std::process::exit(i32::from(STOPPED));
-            }
-            first.get_or_insert_with(Instant::now);
-            stop.store(true, Ordering::Relaxed);
-        })?;
-        Ok(signals)
     }
 }
 

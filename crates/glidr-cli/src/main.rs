@@ -7,6 +7,7 @@ mod eval;
 mod experiment;
 mod explain;
 mod export;
+mod generate;
 mod info;
 mod keeper;
 mod learn;
@@ -17,6 +18,7 @@ mod rule_file;
 mod rules;
 mod search;
 mod settings;
+mod signals;
 mod solve;
 mod sources;
 mod tell;
@@ -80,6 +82,8 @@ enum Command {
     Export(export::Export),
     /// Describe a model file or a data set
     Info(info::Info),
+    /// Make a synthetic graph with planted rules
+    Generate(generate::Generate),
     Experiment(experiment::Experiment),
     /// Print a completion script for a shell
     Completions {
@@ -104,7 +108,8 @@ fn main() -> ExitCode {
         Command::Solve(solve) => solve.run(&output),
         Command::Export(export) => export.run(&output),
         Command::Info(info) => info.run(&output),
-        Command::Experiment(experiment) => experiment.run(&output, arguments.threads),
+        Command::Generate(generate) => generate.run(&output),
+        Command::Experiment(experiment) => experiment.run(&output, arguments.threads, threads),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Arguments::command(), "glidr", &mut script);

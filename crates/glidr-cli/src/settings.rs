@@ -172,6 +172,9 @@ pub enum Hard {
     /// Search around the soft rules and the graph for the rules that do best on training and
     /// validation data, measured exactly
     Search,
+    /// Soft and searched rules together (eval only): a weighted sum of both scores, each divided by
+    /// the most of its question, with a weight for each target that does best on valid
+    Joined,
 }
 
 /// How hard rules are taken from weights, by flags.
@@ -196,6 +199,11 @@ impl HardFlags {
         matches!(self.hard, Some(Hard::Search))
     }
 
+    /// Whether soft and searched rules are to be joined.
+    pub fn is_joined(&self) -> bool {
+        matches!(self.hard, Some(Hard::Joined))
+    }
+
     /// The extraction asked for; none means soft. A share alone asks for top-p.
     pub fn extraction(&self) -> anyhow::Result<Option<Extraction>> {
         match (self.hard, self.top_p) {
@@ -204,6 +212,7 @@ impl HardFlags {
             (Some(Hard::Search), _) => {
                 anyhow::bail!("--hard search goes with eval and rules, and without --top-p")
             }
+            (Some(Hard::Joined), _) => anyhow::bail!("--hard joined goes with eval, and without --top-p"),
             (Some(Hard::Argmax), Some(_)) => anyhow::bail!("--top-p goes with --hard top-p, not with argmax"),
             (_, p) => Ok(Some(Extraction::top_p(p.unwrap_or(0.25))?)),
         }

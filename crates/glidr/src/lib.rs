@@ -6,6 +6,7 @@ pub mod explain;
 pub mod export;
 pub mod extract;
 pub mod fidelity;
+pub mod generate;
 pub mod graph;
 pub mod infer;
 pub mod learn;
@@ -18,6 +19,7 @@ pub mod solve;
 
 pub use error::{Error, Result};
 pub use extract::Extraction;
+pub use generate::Generator;
 pub use graph::{Dataset, Entity, Graph, Predicate, Property, Split};
 pub use infer::Outcome;
 pub use learn::{Run, Training};

@@ -19,6 +19,12 @@ pub(crate) enum Purpose {
     Vote = 4,
     /// Ties in a ranking: (query, direction).
     Tie = 5,
+    /// A generated graph: (part, rule).
+    Generate = 6,
+    /// Other predicates for some facts: (split).
+    Mislabel = 7,
+    /// A part of a graph.
+    Part = 8,
 }
 
 /// The stream for `purpose` at `place` under `seed`.

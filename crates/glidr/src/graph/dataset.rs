@@ -93,6 +93,39 @@ impl Dataset {
             .expect("the embedded families are a sound data set")
     }
 
+    /// A data set of facts that are numbered already; repeats within a split are dropped and counted.
+    ///
+    /// Numbers that have no name are refused.
+    pub fn of(
+        source: impl Into<String>,
+        names: Vocabulary,
+        splits: [Vec<Triple>; 4],
+        mut traits: Vec<Trait>,
+    ) -> Result<Self> {
+        let (source, mut noticed) = (source.into(), Noticed::default());
+        let entity = |entity: Entity| entity.index() < names.entities.len();
+        let sound = |fact: &Triple| {
+            entity(fact.head) && entity(fact.tail) && fact.predicate.index() < names.predicates.len()
+        };
+        let sound_trait =
+            |fact: &Trait| entity(fact.entity) && fact.property.index() < names.properties.len();
+        if !splits.iter().flatten().all(sound) || !traits.iter().all(sound_trait) {
+            return Err(Error::data(source, "every number of a fact must have a name, but one has none"));
+        }
+        let splits = splits.map(|mut facts| {
+            let given = facts.len();
+            facts.sort_unstable();
+            facts.dedup();
+            noticed.duplicates += given - facts.len();
+            facts
+        });
+        traits.sort_unstable();
+        traits.dedup();
+        let mut dataset = Dataset { source, names, splits, traits, noticed };
+        dataset.notice_unseen();
+        Ok(dataset)
+    }
+
     fn open_folder(folder: &Path, source: String, seed: u64) -> Result<Self> {
         let mut raw = RawSplits::default();
         let mut found = [false; 4];

@@ -6,6 +6,7 @@
 
 mod background;
 mod dataset;
+mod derive;
 mod families;
 mod read;
 mod triple;

@@ -7,6 +7,7 @@ mod filling;
 mod lex;
 mod parse;
 mod schema;
+mod shape;
 mod text;
 
 use std::collections::BTreeSet;
@@ -15,6 +16,7 @@ pub use filling::Filling;
 pub use lex::Mark;
 pub use parse::{Clause, WrittenAtom, WrittenRule, WrittenTerm, parse_rules};
 pub use schema::{Filler, MOST_VARIABLES, Schema};
+pub use shape::Shape;
 pub use text::{RuleNames, quoted, quoted_constant};
 
 use crate::graph::{Entity, Predicate, Property};

@@ -12,7 +12,7 @@ use crate::rule::Rule;
 const RESTRAINTS: [f64; 4] = [1.0, 3.0, 10.0, 30.0];
 /// A target's own questions are joined by so many that count as all targets' mean: few questions of
 /// its own must not decide alone.
-const SHARED_QUESTIONS: f64 = 30.0;
+pub(super) const SHARED_QUESTIONS: f64 = 30.0;
 /// Weights below this are dropped.
 const LEAST_WEIGHT: f64 = 1e-3;
 /// Under max-plus and noisy-or of five, a rule counts only where it is among so many best.

@@ -8,6 +8,7 @@
 mod chains;
 mod choose;
 mod fit;
+mod joined;
 mod pool;
 mod propose;
 mod rank;
@@ -19,6 +20,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use choose::{Tried, choose};
+pub use joined::{Joined, Share};
 use pool::{Candidate, Pool, Sizes};
 use rayon::prelude::*;
 pub use rule_set::{Join, RuleSet, Weighed};

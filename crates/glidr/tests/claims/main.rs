@@ -2,9 +2,11 @@
 #![expect(clippy::print_stderr, reason = "a test says what it did not run")]
 
 mod adjoint;
+mod joining;
 mod learning;
 mod oracle;
 mod paper;
+mod planted;
 mod ranking;
 mod searching;
 mod solving;

@@ -1,0 +1,190 @@
+//! `glidr generate` and `glidr experiment`, run as a user runs them, on tiny data.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn run(folder: &Path, arguments: &str) -> Output {
+    let mut glidr = Command::new(assert_cmd::cargo::cargo_bin!("glidr"));
+    glidr.current_dir(folder).args(arguments.split_whitespace()).output().expect("the program starts")
+}
+
+fn stdout(output: &Output) -> String {
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn json(output: &Output) -> Value {
+    serde_json::from_str(&stdout(output)).expect("a JSON document")
+}
+
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir().expect("a folder to work in")
+}
+
+const SMALL: &str = "--entities 300 --facts 3000 --instances 60";
+
+#[test]
+fn generate_writes_a_graph_that_other_commands_read() {
+    let folder = folder();
+    let made = json(&run(folder.path(), &format!("generate g --json {SMALL} --seed 3")));
+    assert_eq!((&made["entities"], &made["predicates"]), (&300.into(), &24.into()));
+    assert_eq!(made["planted"][0], "chain(X, Y) :- p01(X, Z1), p02(Z1, Y).");
+    let info = json(&run(folder.path(), "info g --json"));
+    assert_eq!((&info["entities"], &info["predicates"]), (&300.into(), &24.into()));
+    // Applied to the whole graph, the planted rules say nothing that is not a fact already.
+    assert_eq!(stdout(&run(folder.path(), "solve g/planted.rules g")), "");
+    assert!(made["splits"]["test"].as_u64() > Some(0));
+}
+
+#[test]
+fn generate_never_writes_over_what_is_there_unless_told() {
+    let folder = folder();
+    stdout(&run(folder.path(), &format!("generate g {SMALL}")));
+    let before = fs::read_to_string(folder.path().join("g/train.txt")).expect("a split");
+    let again = run(folder.path(), &format!("generate g {SMALL} --seed 1"));
+    assert_eq!(again.status.code(), Some(1));
+    assert!(stderr(&again).contains("--overwrite replaces it"), "{}", stderr(&again));
+    assert_eq!(fs::read_to_string(folder.path().join("g/train.txt")).expect("a split"), before);
+    stdout(&run(folder.path(), &format!("generate g {SMALL} --seed 1 --overwrite")));
+    assert_ne!(fs::read_to_string(folder.path().join("g/train.txt")).expect("a split"), before);
+    let refused = run(folder.path(), "generate h --entities 300 --facts 500");
+    assert!(stderr(&refused).contains("facts must leave room"), "{}", stderr(&refused));
+    assert!(!folder.path().join("h").exists());
+}
+
+/// Runs an experiment twice on tiny data: it writes what it says, and the second run only reads.
+fn repeats(name: &str, flags: &str, figures: &[&str]) -> Value {
+    let folder = folder();
+    let command = format!("experiment {name} -o out {flags}");
+    let text = stdout(&run(folder.path(), &command));
+    assert!(text.contains("written: out/"), "{text}");
+    let result = fs::read_to_string(folder.path().join(format!("out/{name}.json"))).expect("a result");
+    let units = fs::read_to_string(folder.path().join(format!("out/{name}.jsonl"))).expect("units");
+    for figure in figures {
+        let svg = fs::read_to_string(folder.path().join("out").join(figure)).expect(figure);
+        assert!(svg.starts_with("<svg") && svg.contains("</svg>"), "{figure}");
+    }
+    let again = run(folder.path(), &format!("{command} --json"));
+    assert!(!stderr(&again).contains("unit 1"), "all units are done: {}", stderr(&again));
+    let value = json(&again);
+    let mut kept: Value = serde_json::from_str(&result).expect("JSON");
+    kept["written"] = value["written"].clone();
+    assert_eq!(kept, value, "results are kept as they are told");
+    assert_eq!(fs::read_to_string(folder.path().join(format!("out/{name}.jsonl"))).expect("units"), units);
+    // Broken off after the first unit, it goes on to the same figures but for time.
+    let first: String = units.lines().take(1).map(|line| format!("{line}\n")).collect();
+    fs::write(folder.path().join(format!("out/{name}.jsonl")), first + "{\"unit\": torn").expect("torn");
+    let resumed = run(folder.path(), &command);
+    assert!(units.lines().count() < 2 || stderr(&resumed).contains("unit 2"), "{}", stderr(&resumed));
+    assert!(!stderr(&resumed).contains("unit 1 "), "{}", stderr(&resumed));
+    value
+}
+
+const TINY: &str = "--data families --seeds 0,1 --steps 20 --rules 2";
+
+#[test]
+fn completion_shows_mean_and_deviation_with_all_ways_of_scoring() {
+    let value = repeats("completion", TINY, &["completion-families.svg"]);
+    let results = value["results"].as_array().expect("results");
+    let scores: Vec<&str> = results.iter().filter_map(|result| result["scores"].as_str()).collect();
+    assert_eq!(scores, ["soft", "top-p", "search", "joined"]);
+    for result in results {
+        assert_eq!(result["mrr"]["runs"], 2);
+        assert!(result["mrr"]["mean"].as_f64() >= result["hits1"]["mean"].as_f64(), "{result}");
+    }
+    assert!(value["published"].as_array().expect("others").len() > 20);
+}
+
+#[test]
+fn noise_and_variables_give_a_line_over_their_axis() {
+    let value = repeats("noise", &format!("{TINY} --points 3"), &["noise.svg"]);
+    let at: Vec<f64> =
+        value["results"].as_array().expect("results").iter().filter_map(|r| r["x"].as_f64()).collect();
+    assert_eq!(at, [0.0, 0.1, 0.2]);
+    let value = repeats("variables", &format!("{TINY} --points 2"), &["variables.svg"]);
+    assert_eq!(value["results"][1]["variables"], 3);
+}
+
+#[test]
+fn rules_are_shown_with_measures_shapes_and_pictures() {
+    let value = repeats("rules", &format!("{TINY} --row paper"), &[]);
+    let best = &value["units"][0]["best"][0];
+    assert!(best["rule"].as_str().expect("a rule").contains(" :- ") && best["confidence"].is_number());
+    let shapes = value["units"][0]["shapes"].as_object().expect("shapes");
+    assert!(shapes.values().filter_map(Value::as_u64).sum::<u64>() > 0);
+}
+
+#[test]
+fn inductive_tests_on_entities_that_were_never_seen() {
+    let value = repeats("inductive", &TINY.replace("families", "generated"), &["inductive.svg"]);
+    let tested: Vec<&Value> =
+        value["results"].as_array().expect("results").iter().map(|r| &r["change"]).collect();
+    assert!(
+        tested.iter().any(|change| change["parts"]["learn"] == 0 && change["parts"]["test"] == 1),
+        "{tested:?}"
+    );
+}
+
+#[test]
+fn beyond_sets_quality_against_time() {
+    let value = repeats("beyond", &format!("{TINY} --row noisy-or"), &["beyond-families.svg"]);
+    assert!(value["results"][0]["seconds"].as_f64() > Some(0.0));
+}
+
+#[test]
+fn scaling_measures_in_a_process_of_its_own_and_fits_slopes() {
+    let folder = folder();
+    let plan = "[[growth]]\nwhat = \"entities\"\nvalues = [300, 600]\n\
+                graph = { entities = 300, facts = 3000, instances = 60 }\n\
+                [[growth]]\nwhat = \"rules\"\nvalues = [1, 2]\n\
+                graph = { entities = 300, facts = 3000, instances = 60 }\n";
+    fs::write(folder.path().join("plan.toml"), plan).expect("a small file");
+    let value = json(&run(folder.path(), "experiment scaling --plan plan.toml --steps 1 -o out --json"));
+    assert_eq!(value["units"].as_array().map(Vec::len), Some(4));
+    assert!(value["units"][0]["measured"]["step"].as_f64() > Some(0.0));
+    assert!(value["slopes"][0]["slope"].is_number(), "{}", value["slopes"]);
+    assert!(folder.path().join("out/scaling-entities-time.svg").exists());
+}
+
+#[test]
+fn what_cannot_be_run_is_told_by_name() {
+    let folder = folder();
+    let said = |arguments: &str| {
+        let output = run(folder.path(), arguments);
+        assert!(!output.status.success());
+        stderr(&output)
+    };
+    let missing = said("experiment noise -o out --folder nowhere");
+    assert!(missing.contains("nowhere/family") && missing.contains("--folder"), "{missing}");
+    assert!(said("experiment beyond -o out --row none").contains("but “none” is asked for"));
+    fs::write(folder.path().join("bad.toml"), "sedes = [1]\n").expect("a small file");
+    assert!(said("experiment noise -o out --plan bad.toml").contains("sedes"));
+    let help = stdout(&run(folder.path(), "experiment --help"));
+    for name in ["completion", "noise", "variables", "rules", "inductive", "scaling", "beyond", "mnist"] {
+        assert!(help.contains(name), "{name} is missing from:\n{help}");
+    }
+    let plan = stdout(&run(folder.path(), "experiment noise --print-plan"));
+    assert!(plan.contains("mislabelled = "), "{plan}");
+}
+
+#[test]
+fn joined_rules_rank_and_tell_their_shares() {
+    let folder = folder();
+    stdout(&run(folder.path(), "learn -o m.glidr --steps 40 --rules 2"));
+    let joined = json(&run(folder.path(), "eval m.glidr --hard joined --json --base 40 --conjunctions 40"));
+    assert_eq!(joined["convention"]["scores"], "soft and searched rules joined");
+    let shares = joined["shares"].as_array().expect("shares");
+    assert!(
+        !shares.is_empty()
+            && shares.iter().all(|share| (0.0..=1.0).contains(&share["share"].as_f64().expect("a share")))
+    );
+    let refused = run(folder.path(), "rules m.glidr --hard joined");
+    assert!(stderr(&refused).contains("--hard joined goes with eval"), "{}", stderr(&refused));
+}

@@ -1,0 +1,114 @@
+//! Figures as SVG: lines with error bars, axes with units, a legend.
+
+use kuva::prelude::{Layout, LinePlot, Plot, ScatterPlot, render_to_svg};
+
+/// Colours that can be told apart, also by most who see colours otherwise (Okabe and Ito).
+const COLOURS: [&str; 7] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"];
+
+/// One point: where, and the half-length of its error bar.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Point {
+    pub x: f64,
+    pub y: f64,
+    pub error: f64,
+    /// A word beside it; empty means none.
+    pub label: String,
+}
+
+/// A line of points.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Series {
+    pub name: String,
+    pub points: Vec<Point>,
+    /// Whether points are joined by a line.
+    pub line: bool,
+}
+
+/// A figure.
+#[derive(Clone, Debug, Default)]
+pub struct Figure {
+    pub title: String,
+    pub x: String,
+    pub y: String,
+    pub log_x: bool,
+    pub log_y: bool,
+    /// The least and the most of the y axis, where it is not left to the points.
+    pub y_range: Option<(f64, f64)>,
+    pub series: Vec<Series>,
+}
+
+impl Figure {
+    /// The figure as SVG.
+    pub fn svg(&self) -> String {
+        let mut plots: Vec<Plot> = Vec::new();
+        for (number, series) in self.series.iter().enumerate().filter(|(_, series)| !series.points.is_empty())
+        {
+            let colour = COLOURS[number % COLOURS.len()];
+            let points: Vec<(f64, f64)> = series.points.iter().map(|point| (point.x, point.y)).collect();
+            if series.line {
+                plots.push(LinePlot::new().with_data(points.clone()).with_color(colour).into());
+            }
+            let mut marks = ScatterPlot::new()
+                .with_data(points)
+                .with_color(colour)
+                .with_size(4.0)
+                .with_legend(&series.name);
+            if series.points.iter().any(|point| point.error > 0.0) {
+                marks = marks.with_y_err(series.points.iter().map(|point| point.error));
+            }
+            if series.points.iter().any(|point| !point.label.is_empty()) {
+                marks = marks.with_labels(series.points.iter().map(|point| point.label.clone()));
+            }
+            plots.push(marks.into());
+        }
+        if plots.is_empty() {
+            return String::new();
+        }
+        let mut layout = Layout::auto_from_plots(&plots)
+            .with_width(720.0)
+            .with_height(440.0)
+            .with_title(&self.title)
+            .with_x_label(&self.x)
+            .with_y_label(&self.y);
+        if self.log_x {
+            layout = layout.with_log_x();
+        }
+        if self.log_y {
+            layout = layout.with_log_y();
+        }
+        if let Some((least, most)) = self.y_range {
+            layout = layout.with_y_axis_min(least).with_y_axis_max(most);
+        }
+        render_to_svg(plots, layout)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_figure_has_its_title_axes_legend_and_error_bars() {
+        let point = |x: f64, y: f64| Point { x, y, error: 2.0, label: String::new() };
+        let series =
+            Series { name: "Family".into(), points: vec![point(0.0, 50.0), point(1.0, 20.0)], line: true };
+        let figure = Figure {
+            title: "Hits@1 under noise".into(),
+            x: "chance p".into(),
+            y: "Hits@1 (%)".into(),
+            series: vec![series.clone()],
+            ..Figure::default()
+        };
+        let svg = figure.svg();
+        for part in ["<svg", "Hits@1 under noise", "chance p", "Hits@1 (%)", "Family"] {
+            assert!(svg.contains(part), "{part} is missing");
+        }
+        let plain = |point: &Point| Point { error: 0.0, ..point.clone() };
+        let without = Series { points: series.points.iter().map(plain).collect(), ..series };
+        let bare = Figure { series: vec![without], ..figure }.svg();
+        assert!(
+            svg.matches("<line").count() + svg.matches("<path").count()
+                > bare.matches("<line").count() + bare.matches("<path").count()
+        );
+    }
+}

@@ -1,0 +1,56 @@
+//! What an experiment tells: tables, figures, notes, and all of it as JSON.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use serde::Serialize;
+use serde_json::Value;
+
+/// A table to print.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Table {
+    /// What it shows.
+    pub title: String,
+    /// The names of the columns.
+    pub header: Vec<String>,
+    /// How many columns from the left are words.
+    pub left: usize,
+    /// The rows.
+    pub rows: Vec<Vec<String>>,
+}
+
+/// The outcome of an experiment.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// Tables to print.
+    pub tables: Vec<Table>,
+    /// Figures: file names and SVG texts.
+    pub figures: Vec<(String, String)>,
+    /// What the figures mean.
+    pub notes: Vec<String>,
+    /// Everything as JSON.
+    pub value: Value,
+}
+
+impl Report {
+    /// Writes `NAME.json` and the figures into `folder`, each beside its place and then renamed.
+    pub fn write(&self, name: &str, folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
+        std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+        let mut value = self.value.clone();
+        value["tables"] = serde_json::to_value(&self.tables)?;
+        value["notes"] = serde_json::to_value(&self.notes)?;
+        let mut files = vec![(format!("{name}.json"), serde_json::to_string_pretty(&value)? + "\n")];
+        files.extend(self.figures.iter().cloned());
+        let mut written = Vec::new();
+        for (name, text) in files {
+            let path = folder.join(name);
+            let said = || path.display().to_string();
+            let mut file = tempfile::NamedTempFile::new_in(folder).with_context(said)?;
+            file.write_all(text.as_bytes()).with_context(said)?;
+            file.persist(&path).with_context(said)?;
+            written.push(path);
+        }
+        Ok(written)
+    }
+}

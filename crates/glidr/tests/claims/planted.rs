@@ -1,0 +1,63 @@
+//! Rules that were planted in a generated graph are found again, but for the branch.
+
+use std::collections::BTreeSet;
+
+use glidr::model::Background;
+use glidr::rule::Rule;
+use glidr::solve::{Facts, Limits, Solver};
+use glidr::{Entity, Extraction, Generator, Search, Training};
+
+type Pairs = BTreeSet<(Entity, Entity)>;
+
+/// How well a planted rule was found, worst first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Found {
+    Lost,
+    /// Several rules, none of which says too much, have its answers together.
+    Together,
+    /// A rule has exactly its answers.
+    Equal,
+    /// It is there, word for word.
+    Itself,
+}
+
+#[test]
+fn a_planted_chain_loop_property_and_disjunction_are_found_again() {
+    let made = Generator { entities: 500, facts: 5000, instances: 80, ..Generator::default() };
+    let made = made.run().expect("sound settings");
+    let training = Training { steps: 200, rules: 6, ..Training::default() };
+    let model = training.run(&made.data).expect("sound settings");
+    let view = model.view(&made.data, Background::Train).expect("the same names");
+    let facts = Facts::from(&view.graph);
+    let answers = |rule: &Rule| -> Pairs {
+        let solver = Solver::new(rule, &facts, Limits::default()).expect("a sound rule");
+        solver.answers().value.into_iter().collect()
+    };
+    let search = Search { base: 60, conjunctions: 60, ..Search::default() };
+    let targets: Vec<_> = made.rules.iter().map(|rule| rule.target).collect();
+    let searched = search.run(&made.data, Some(&model), &[], &targets, &|_| {}).expect("a sound search");
+    let found = made.rules.iter().map(|planted| {
+        let ensemble = model.target(made.data.names().predicates.name(planted.target.0)).expect("a target");
+        let read = ensemble.extract(&model.schema, Extraction::TopP(0.25)).into_iter().map(|(rule, _)| rule);
+        let set = searched.sets.iter().find(|set| set.target == planted.target).expect("some rules");
+        let rules: Vec<Rule> = read.chain(set.rules.iter().map(|weighed| weighed.rule.clone())).collect();
+        let truth = answers(planted);
+        let sound: Vec<Pairs> =
+            rules.iter().map(&answers).filter(|answers| answers.is_subset(&truth)).collect();
+        if rules.contains(planted) {
+            Found::Itself
+        } else if sound.contains(&truth) {
+            Found::Equal
+        } else if sound.iter().flatten().copied().collect::<Pairs>() == truth {
+            Found::Together
+        } else {
+            Found::Lost
+        }
+    });
+    let found: Vec<Found> = found.collect();
+    // Chain, branch, loop, property, disjunction. A soft rule settles on one side of a disjunction, so
+    // that two rules stand for it. The branch is not found so far: pairs that hold all of its body but the
+    // branch are too few among the negatives to teach it (docs/experiments.md).
+    let least = [Found::Itself, Found::Lost, Found::Equal, Found::Itself, Found::Together];
+    assert!(found.iter().zip(least).all(|(found, least)| *found >= least), "{found:?}");
+}
