@@ -22,7 +22,7 @@ use crate::sources::{open_both, say_lacking};
     after_help = "JSON keys: mrr, hits1, hits3, hits10 (fractions of 1), queries, macro, per_predicate, \
     without_rules, left_out, convention (split, split_hash, directions, filtered, ties, tie_tolerance, seed, \
     candidates, rounds, scores); with --hard search or --rules also rules, search (per target: measured, pool, \
-    rules, join, restraint, valid_mrr, ended), search_seconds, seconds, ended"
+    rules, join, restraint, doubting, valid_mrr, ended), search_seconds, seconds, ended"
 )]
 pub struct Eval {
     /// The model

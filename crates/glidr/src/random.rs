@@ -19,6 +19,8 @@ pub(crate) enum Purpose {
     Vote = 4,
     /// Ties in a ranking: (query, direction).
     Tie = 5,
+    /// The questions that a search on a large graph looks at: (target).
+    Sample = 6,
 }
 
 /// The stream for `purpose` at `place` under `seed`.
