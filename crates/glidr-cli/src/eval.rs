@@ -24,8 +24,8 @@ use crate::sources::{open_both, say_lacking};
     after_help = "JSON keys: mrr, hits1, hits3, hits10 (fractions of 1), queries, macro, per_predicate, \
     without_rules, left_out, convention (split, split_hash, directions, filtered, ties, tie_tolerance, seed, \
     candidates, rounds, scores); with --hard search or --rules also rules, search (per target: measured, pool, \
-    rules, join, restraint, valid_mrr, ended), search_seconds, seconds, ended; with --hard joined also shares \
-    (per target: share, valid_mrr)"
+    rules, join, restraint, doubting, valid_mrr, ended), search_seconds, seconds, ended; with --hard joined also \
+    shares (per target: share, valid_mrr)"
 )]
 pub struct Eval {
     /// The model

@@ -25,6 +25,8 @@ pub(crate) enum Purpose {
     Mislabel = 7,
     /// A part of a graph.
     Part = 8,
+    /// The questions that a search on a large graph looks at: (target).
+    Questions = 9,
 }
 
 /// The stream for `purpose` at `place` under `seed`.

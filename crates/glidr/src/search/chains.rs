@@ -4,10 +4,10 @@ use crate::graph::{Entity, Graph, Predicate};
 use crate::rule::{Atom, Literal, Rule, Term};
 
 /// The step that is not there, in a chain of one.
-const NONE: usize = usize::MAX;
+pub(super) const NONE: usize = usize::MAX;
 
 /// Fillers by number: predicates, then inverses.
-type Chain = (usize, usize);
+pub(super) type Chain = (usize, usize);
 
 /// All chains that link at least `least` of `pairs`, most first; a pair is never linked by the very
 /// fact that it is.
@@ -17,6 +17,17 @@ pub(super) fn chains(
     pairs: &[(Entity, Entity)],
     least: usize,
 ) -> Vec<(Rule, usize)> {
+    let found = counted(graph, target, pairs, least);
+    found.into_iter().map(|(chain, count)| (rule(chain, target, graph.predicates()), count)).collect()
+}
+
+/// The same by fillers.
+pub(super) fn counted(
+    graph: &Graph,
+    target: Predicate,
+    pairs: &[(Entity, Entity)],
+    least: usize,
+) -> Vec<(Chain, usize)> {
     let fillers = 2 * graph.predicates();
     let mut ones = vec![0usize; fillers];
     let mut twos = vec![(0usize, usize::MAX); fillers * fillers];
@@ -47,7 +58,7 @@ pub(super) fn chains(
     let twos = twos.into_iter().enumerate().map(|(n, (count, _))| ((n / fillers, n % fillers), count));
     let mut found: Vec<(Chain, usize)> = ones.chain(twos).filter(|(_, count)| *count >= least).collect();
     found.sort_by_key(|&(chain, count)| (std::cmp::Reverse(count), chain.1 != NONE, chain));
-    found.into_iter().map(|(chain, count)| (rule(chain, target, graph.predicates()), count)).collect()
+    found
 }
 
 fn rule((first, second): Chain, target: Predicate, predicates: usize) -> Rule {

@@ -6,10 +6,9 @@ use super::rule_set::{Board, Join, RuleSet, Weighed};
 use super::universe::Universe;
 use super::{Ended, Report};
 use crate::graph::{Predicate, Vocabulary};
-use crate::rule::Rule;
 
 /// The restraints that are tried when weights are fitted.
-const RESTRAINTS: [f64; 4] = [1.0, 3.0, 10.0, 30.0];
+pub(super) const RESTRAINTS: [f64; 5] = [0.3, 1.0, 3.0, 10.0, 30.0];
 /// A target's own questions are joined by so many that count as all targets' mean: few questions of
 /// its own must not decide alone.
 pub(super) const SHARED_QUESTIONS: f64 = 30.0;
@@ -22,6 +21,8 @@ const BEST: usize = 10;
 struct Way {
     join: Join,
     restraint: Option<f64>,
+    /// Whether the likeliest of the pairs not known to be true were no rivals.
+    doubting: bool,
     /// Sum of reciprocal ranks on *valid*.
     gain: f64,
     set: Vec<Weighed>,
@@ -39,68 +40,111 @@ pub(super) struct Tried {
     pub ended: Ended,
 }
 
+/// What rules are judged by and fitted to.
+pub(super) trait Ground {
+    /// How many places rules may fire on.
+    fn places(&self) -> usize;
+    /// Questions of *valid*.
+    fn questions(&self) -> usize;
+    /// The sum of reciprocal ranks over the questions of *valid*.
+    fn gain(&self, scores: &[f64]) -> f64;
+    /// Weights fitted to the training facts, or to those of *valid* too: plainly, and where the ground
+    /// has it then by a fit that doubts.
+    fn fits(&self, fires: &[Vec<u32>], restraint: f64, with_valid: bool) -> Vec<Vec<f64>>;
+}
+
+/// All pairs that any rule fires on.
+pub(super) struct Whole {
+    pub universe: Universe,
+    truth: Truth,
+    all: Truth,
+    valid: Vec<(u32, u32)>,
+}
+
+impl Whole {
+    pub fn new(universe: Universe, known: &[(u32, u32)], valid: Vec<(u32, u32)>) -> Self {
+        let truth = Truth::new(&universe, known.iter().copied());
+        let all = Truth::new(&universe, known.iter().chain(&valid).copied());
+        Whole { universe, truth, all, valid }
+    }
+}
+
+impl Ground for Whole {
+    fn places(&self) -> usize {
+        self.universe.len()
+    }
+
+    fn questions(&self) -> usize {
+        2 * self.valid.len()
+    }
+
+    fn gain(&self, scores: &[f64]) -> f64 {
+        let gain = |&pair: &(u32, u32)| reciprocal_ranks(&self.universe, &self.all, scores, pair);
+        self.valid.iter().map(gain).sum()
+    }
+
+    fn fits(&self, fires: &[Vec<u32>], restraint: f64, with_valid: bool) -> Vec<Vec<f64>> {
+        let truth = if with_valid { &self.all } else { &self.truth };
+        let plain = fit(&self.universe, fires, truth, restraint);
+        // As many facts again as valid has may be missing.
+        let missing = if with_valid { self.valid.len() } else { 2 * self.valid.len() };
+        let truth = truth.doubting(&scores(self.universe.len(), fires, &plain), missing);
+        let doubting = fit(&self.universe, fires, &truth, restraint);
+        vec![plain, doubting]
+    }
+}
+
 impl Tried {
+    /// Tries all ways of joining, and for sums these restraints.
     pub fn new(
         target: Predicate,
         pool: &Pool,
-        names: &[Rule],
-        known: &[(u32, u32)],
-        valid: &[(u32, u32)],
+        ground: &dyn Ground,
+        restraints: &[f64],
         fit_valid: bool,
     ) -> Self {
-        let universe = &pool.universe;
         let fires: Vec<Vec<u32>> = pool.rules.iter().map(|rule| rule.fires.clone()).collect();
         let numbers: Vec<f64> = pool.rules.iter().map(|rule| rule.confidence).collect();
-        let truth = Truth::new(universe, known.iter().copied());
-        let all = Truth::new(universe, known.iter().chain(valid).copied());
-        let judge = |scores: &[f64]| -> f64 {
-            valid.iter().map(|&pair| reciprocal_ranks(universe, &all, scores, pair)).sum()
-        };
         let mut ways = Vec::new();
         for join in [Join::NoisyOr, Join::NoisyOr5, Join::MaxPlus] {
-            let mut board = Board::new(join, universe.len());
-            let mut best = vec![0usize; universe.len()];
+            let mut board = Board::new(join, ground.places());
+            let mut best = vec![0usize; ground.places()];
             let mut kept = Vec::new();
             for (rule, fires) in fires.iter().enumerate() {
                 let mut counts = join == Join::NoisyOr;
-                for &pair in fires {
-                    board.fire(pair as usize, rule, numbers[rule]);
-                    best[pair as usize] += 1;
-                    counts |= best[pair as usize] <= BEST;
+                for &place in fires {
+                    board.fire(place as usize, rule, numbers[rule]);
+                    best[place as usize] += 1;
+                    counts |= best[place as usize] <= BEST;
                 }
                 if counts {
                     kept.push((rule, numbers[rule]));
                 }
             }
-            ways.push(Way {
-                join,
-                restraint: None,
-                gain: judge(&board.scores(&numbers)),
-                set: weigh(pool, names, &kept),
-            });
+            let gain = ground.gain(&board.scores(&numbers));
+            ways.push(Way { join, restraint: None, doubting: false, gain, set: weigh(pool, &kept) });
         }
-        for restraint in RESTRAINTS {
-            let weights = fit(universe, &fires, &truth, restraint);
-            let gain = judge(&scores(universe, &fires, &weights));
+        for &restraint in restraints {
+            let judged = ground.fits(&fires, restraint, false);
+            let gains: Vec<f64> =
+                judged.iter().map(|weights| ground.gain(&scores(ground.places(), &fires, weights))).collect();
             // Judged without valid, then fitted with it: its facts are true, and count as such.
-            let weights =
-                if valid.is_empty() || !fit_valid { weights } else { fit(universe, &fires, &all, restraint) };
-            let kept: Vec<(usize, f64)> =
-                weights.into_iter().enumerate().filter(|(_, weight)| *weight >= LEAST_WEIGHT).collect();
-            ways.push(Way {
-                join: Join::Sum,
-                restraint: Some(restraint),
-                gain,
-                set: weigh(pool, names, &kept),
-            });
+            let again = fit_valid && ground.questions() > 0;
+            let fitted = if again { ground.fits(&fires, restraint, true) } else { judged };
+            for (number, (weights, gain)) in fitted.into_iter().zip(gains).enumerate() {
+                let kept: Vec<(usize, f64)> =
+                    weights.into_iter().enumerate().filter(|(_, weight)| *weight >= LEAST_WEIGHT).collect();
+                let (set, doubting) = (weigh(pool, &kept), number > 0);
+                ways.push(Way { join: Join::Sum, restraint: Some(restraint), doubting, gain, set });
+            }
         }
         let (measured, ended) = (0, Ended::Complete);
-        Tried { target, pool: pool.rules.len(), questions: 2 * valid.len(), ways, measured, ended }
+        Tried { target, pool: pool.rules.len(), questions: ground.questions(), ways, measured, ended }
     }
 }
 
-fn weigh(pool: &Pool, names: &[Rule], kept: &[(usize, f64)]) -> Vec<Weighed> {
-    kept.iter().map(|&(place, number)| Weighed { rule: pool.rule(place, names), number }).collect()
+fn weigh(pool: &Pool, kept: &[(usize, f64)]) -> Vec<Weighed> {
+    kept.iter().map(|&(number, weight)| Weighed { rule: pool.rule(number), number: weight }).collect()
 }
 
 /// The reciprocal ranks of one true pair among its row and its column, added; ties take their mean.
@@ -149,6 +193,7 @@ pub(super) fn choose(tried: Vec<Tried>, join: Option<Join>, names: &Vocabulary) 
                 rules: way.set.len(),
                 join: way.join,
                 restraint: way.restraint,
+                doubting: way.doubting,
                 valid_mrr: way.gain / tried.questions.max(1) as f64,
                 ended: tried.ended,
             };

@@ -23,11 +23,20 @@ const MEANS: (f64, f64, f64) = (0.9, 0.99, 1e-8);
 /// as it does when it is ranked. The problem is convex; projected Adam with a fixed number of steps
 /// gives the same weights on any machine that adds in the same order.
 pub(super) fn fit(universe: &Universe, rules: &[Vec<u32>], truth: &Truth, l2: f64) -> Vec<f64> {
+    descend(universe.len(), rules, &|scores| truth.d_scores(universe, scores), l2)
+}
+
+/// Projected Adam, given the derivative of the loss by each place's score.
+pub(super) fn descend(
+    places: usize,
+    rules: &[Vec<u32>],
+    d_scores_of: &dyn Fn(&[f64]) -> Vec<f64>,
+    l2: f64,
+) -> Vec<f64> {
     let mut weights = vec![0.0; rules.len()];
     let (mut mean, mut square) = (vec![0.0; rules.len()], vec![0.0; rules.len()]);
     for step in 1..=STEPS {
-        let scores = scores(universe, rules, &weights);
-        let d_scores = truth.d_scores(universe, &scores);
+        let d_scores = d_scores_of(&scores(places, rules, &weights));
         let rate = RATE * (1.0 - f64::from(step - 1) / f64::from(STEPS));
         let (m, v) = (1.0 - MEANS.0.powi(step), 1.0 - MEANS.1.powi(step));
         for (number, fires) in rules.iter().enumerate() {
@@ -42,9 +51,9 @@ pub(super) fn fit(universe: &Universe, rules: &[Vec<u32>], truth: &Truth, l2: f6
     weights
 }
 
-/// The sum of weights at every pair of the universe.
-pub(super) fn scores(universe: &Universe, rules: &[Vec<u32>], weights: &[f64]) -> Vec<f64> {
-    let mut scores = vec![0.0; universe.len()];
+/// The sum of weights at every place.
+pub(super) fn scores(places: usize, rules: &[Vec<u32>], weights: &[f64]) -> Vec<f64> {
+    let mut scores = vec![0.0; places];
     for (fires, &weight) in rules.iter().zip(weights).filter(|(_, weight)| **weight > 0.0) {
         for &pair in fires {
             scores[pair as usize] += weight;
@@ -54,16 +63,23 @@ pub(super) fn scores(universe: &Universe, rules: &[Vec<u32>], weights: &[f64]) -
 }
 
 /// Which pairs are true, inside the universe and outside of it.
+#[derive(Clone)]
 pub(super) struct Truth {
     /// For every pair of the universe whether it is true.
     pub inside: Vec<bool>,
+    /// For every pair of the universe whether it may well be true though nothing says so: it is no rival.
+    doubted: Vec<bool>,
     /// True pairs that no rule fires on.
     pub outside: Vec<(u32, u32)>,
 }
 
 impl Truth {
     pub fn new(universe: &Universe, pairs: impl Iterator<Item = (u32, u32)>) -> Self {
-        let mut truth = Truth { inside: vec![false; universe.len()], outside: Vec::new() };
+        let mut truth = Truth {
+            inside: vec![false; universe.len()],
+            doubted: vec![false; universe.len()],
+            outside: Vec::new(),
+        };
         for pair in pairs {
             match universe.find(pair) {
                 Some(place) => truth.inside[place] = true,
@@ -71,6 +87,21 @@ impl Truth {
             }
         }
         truth
+    }
+
+    /// The same, but the `most` pairs of highest score that are not known to be true are no rivals.
+    /// Some facts are missing from any data, and a pair that many rules agree on may be one of them.
+    pub fn doubting(&self, scores: &[f64], most: usize) -> Self {
+        let mut order: Vec<usize> =
+            (0..scores.len()).filter(|&place| !self.inside[place] && scores[place] > 0.0).collect();
+        order.sort_by(|&a, &b| scores[b].total_cmp(&scores[a]).then(a.cmp(&b)));
+        let mut truth = self.clone();
+        order.into_iter().take(most).for_each(|place| truth.doubted[place] = true);
+        truth
+    }
+
+    fn is_rival(&self, place: usize) -> bool {
+        !self.inside[place] && !self.doubted[place]
     }
 
     /// The derivative of the loss by each score.
@@ -81,7 +112,7 @@ impl Truth {
             // Pairs that no rule fires on have score 0, hence power 1.
             let mut others = vec![universe.entities as f64; universe.entities];
             for (place, &pair) in universe.pairs.iter().enumerate() {
-                others[line_of(pair)] += if self.inside[place] { -1.0 } else { powers[place] - 1.0 };
+                others[line_of(pair)] += if self.is_rival(place) { powers[place] - 1.0 } else { -1.0 };
             }
             for &pair in &self.outside {
                 others[line_of(pair)] -= 1.0;
@@ -95,7 +126,7 @@ impl Truth {
                 pull[line_of(pair)] += 1.0 / sum;
                 d_scores[place] += powers[place] / sum - 1.0;
             }
-            for (place, &pair) in universe.pairs.iter().enumerate().filter(|(place, _)| !self.inside[*place])
+            for (place, &pair) in universe.pairs.iter().enumerate().filter(|(place, _)| self.is_rival(*place))
             {
                 d_scores[place] += powers[place] * pull[line_of(pair)];
             }
@@ -108,13 +139,16 @@ impl Truth {
         let score = |pair| universe.find(pair).map_or(0.0, |place| scores[place]);
         let is_true =
             |pair| self.outside.contains(&pair) || universe.find(pair).is_some_and(|p| self.inside[p]);
+        let is_doubted = |pair| universe.find(pair).is_some_and(|place| self.doubted[place]);
         let n = universe.entities as u32;
         let all: Vec<(u32, u32)> = (0..n).flat_map(|h| (0..n).map(move |t| (h, t))).collect();
         let mut loss = 0.0;
         for &(head, tail) in all.iter().filter(|pair| is_true(**pair)) {
             for same in [|a: (u32, u32), b: (u32, u32)| a.0 == b.0, |a: (u32, u32), b: (u32, u32)| a.1 == b.1]
             {
-                let rivals = all.iter().filter(|pair| same(**pair, (head, tail)) && !is_true(**pair));
+                let rivals = all
+                    .iter()
+                    .filter(|pair| same(**pair, (head, tail)) && !is_true(**pair) && !is_doubted(**pair));
                 let sum: f64 = rivals.map(|&pair| score(pair).exp()).sum();
                 let own = score((head, tail)).exp();
                 loss -= (own / (own + sum)).ln();
@@ -138,6 +172,8 @@ mod tests {
     fn the_derivative_agrees_with_a_finite_difference() {
         let (universe, truth) = small();
         let scores = [0.5, 0.2, 1.5, 0.0, 0.7, 0.1];
+        let truth = truth.doubting(&scores, 1);
+        assert_eq!(truth.doubted, [false, false, false, false, true, false]);
         let d = truth.d_scores(&universe, &scores);
         for place in 0..scores.len() {
             let moved = |by: f64| {

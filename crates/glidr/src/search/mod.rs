@@ -5,10 +5,14 @@
 //! weights come from *facts* and *train*, the way of joining from *valid*; *test* is never looked at.
 //! The paper leaves open how to keep its soft rules' strength in hard ones.
 
+mod bodies;
 mod chains;
 mod choose;
 mod fit;
 mod joined;
+mod large;
+mod lines;
+mod listing;
 mod pool;
 mod propose;
 mod rank;
@@ -19,7 +23,8 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use choose::{Tried, choose};
+use bodies::Walk;
+use choose::{RESTRAINTS, Tried, Whole, choose};
 pub use joined::{Joined, Share};
 use pool::{Candidate, Pool, Sizes};
 use rayon::prelude::*;
@@ -87,6 +92,9 @@ pub struct Report {
     pub join: Join,
     /// The strength of the weights' restraint, where they are summed.
     pub restraint: Option<f64>,
+    /// Whether the fit of these weights took the likeliest pairs that are not known to be true for
+    /// facts that may be missing, and not for rivals.
+    pub doubting: bool,
     /// Mean reciprocal rank on *valid* with this choice, before *valid* itself is fitted.
     pub valid_mrr: f64,
     /// How the proposals ended.
@@ -138,10 +146,14 @@ impl Search {
             Solver::new(rule, &setting.facts, Limits::default())?;
         }
         let done = AtomicUsize::new(0);
+        let walk = (entities * entities > large::MOST_PAIRS).then(|| Walk::new(&setting.facts));
         let tried: Vec<Tried> = targets
             .par_iter()
             .map(|&target| {
-                let tried = setting.target(target);
+                let tried = match &walk {
+                    Some(walk) => setting.large_target(walk, target),
+                    None => setting.target(target),
+                };
                 watch(done.fetch_add(1, Ordering::Relaxed) + 1);
                 tried
             })
@@ -166,11 +178,12 @@ impl Setting<'_> {
             least_support: self.search.least_support,
             doubt: self.search.doubt,
         };
-        let (pool, names) = Pool::new(self.facts.entities(), base, &truth, sizes);
+        let (pool, universe) = Pool::new(self.facts.entities(), base, &truth, sizes);
         let held_out = self.data.split(Split::Valid).iter().filter(|fact| fact.predicate == target);
         let mut valid: Vec<(u32, u32)> = held_out.map(|fact| (fact.head.0, fact.tail.0)).collect();
         valid.retain(|pair| truth.binary_search(pair).is_err());
-        let mut tried = Tried::new(target, &pool, &names, &truth, &valid, self.search.fit_valid);
+        let whole = Whole::new(universe, &truth, valid);
+        let mut tried = Tried::new(target, &pool, &whole, &RESTRAINTS, self.search.fit_valid);
         (tried.measured, tried.ended) = (measured, ended);
         tried
     }

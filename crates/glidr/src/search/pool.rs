@@ -15,9 +15,10 @@ pub(super) struct Candidate {
     pub answers: Vec<(Entity, Entity)>,
 }
 
-/// What is kept of the pool: rules with the numbers of the pairs they fire on.
+/// What is kept of the pool: rules with the places they fire on.
 pub(super) struct Pool {
-    pub universe: Universe,
+    /// The rules that are no conjunctions.
+    names: Vec<Rule>,
     pub rules: Vec<Pooled>,
 }
 
@@ -55,7 +56,7 @@ impl Pool {
         mut base: Vec<Candidate>,
         truth: &[(u32, u32)],
         sizes: Sizes,
-    ) -> (Self, Vec<Rule>) {
+    ) -> (Self, Universe) {
         base.sort_by(|a, b| {
             let length = |rule: &Rule| (rule.body().len(), rule.variables());
             let confidence = b.confidence.total_cmp(&a.confidence);
@@ -67,30 +68,41 @@ impl Pool {
         base.truncate(sizes.base);
         let pairs = base.iter().flat_map(|c| c.answers.iter().map(|(h, t)| (h.0, t.0))).collect();
         let universe = Universe::new(entities, pairs);
-        let mut rules = Vec::with_capacity(base.len());
-        let mut names = Vec::with_capacity(base.len());
-        for (number, candidate) in base.into_iter().enumerate() {
-            let fires = universe.numbers(&candidate.answers);
-            rules.push(Pooled { parts: (number, None), confidence: candidate.confidence, fires });
-            names.push(candidate.rule);
-        }
-        let mut pool = Pool { universe, rules };
-        pool.conjunctions(truth, sizes, &names);
-        (pool, names)
+        let positives: Vec<u32> =
+            truth.iter().filter_map(|&pair| universe.find(pair)).map(|place| place as u32).collect();
+        let base = base.into_iter().map(|c| (c.confidence, universe.numbers(&c.answers), c.rule)).collect();
+        let whole: Vec<u32> = (0..universe.len() as u32).collect();
+        (Pool::of(base, universe.len(), &positives, &whole, sizes), universe)
     }
 
-    fn conjunctions(&mut self, truth: &[(u32, u32)], sizes: Sizes, names: &[Rule]) {
-        let words = self.universe.len().div_ceil(64);
+    /// A pool of rules with their confidences and places; confidences of conjunctions are counted at
+    /// the `counted` places, of which `positives` are true.
+    pub fn of(
+        base: Vec<(f64, Vec<u32>, Rule)>,
+        places: usize,
+        positives: &[u32],
+        counted: &[u32],
+        sizes: Sizes,
+    ) -> Self {
+        let mut pool = Pool { names: Vec::with_capacity(base.len()), rules: Vec::with_capacity(base.len()) };
+        for (number, (confidence, fires, rule)) in base.into_iter().enumerate() {
+            pool.rules.push(Pooled { parts: (number, None), confidence, fires });
+            pool.names.push(rule);
+        }
+        pool.conjunctions(places, positives, counted, sizes);
+        pool
+    }
+
+    fn conjunctions(&mut self, places: usize, positives: &[u32], counted: &[u32], sizes: Sizes) {
+        let words = places.div_ceil(64);
         let sets: Vec<Vec<u64>> = self.rules.iter().map(|rule| bits(&rule.fires, words)).collect();
-        let positives: Vec<u32> =
-            truth.iter().filter_map(|&pair| self.universe.find(pair)).map(|place| place as u32).collect();
-        let positives = bits(&positives, words);
+        let (positives, counted) = (bits(positives, words), bits(counted, words));
         let mut found: Vec<(f64, usize, usize)> = Vec::new();
         for (i, a) in sets.iter().enumerate() {
             for (j, b) in sets.iter().enumerate().skip(i + 1) {
                 let (mut body, mut hits) = (0, 0);
-                for ((a, b), positive) in a.iter().zip(b).zip(&positives) {
-                    let both = a & b;
+                for (((a, b), positive), counted) in a.iter().zip(b).zip(&positives).zip(&counted) {
+                    let both = a & b & counted;
                     body += both.count_ones();
                     hits += (both & positive).count_ones();
                 }
@@ -109,7 +121,7 @@ impl Pool {
             }
             let meets = |pair: &&u32| sets[j][**pair as usize / 64] & (1 << (**pair % 64)) != 0;
             let fires: Vec<u32> = self.rules[i].fires.iter().filter(meets).copied().collect();
-            if both(&names[i], &names[j]).is_some() && known.insert(fires.clone()) {
+            if both(&self.names[i], &self.names[j]).is_some() && known.insert(fires.clone()) {
                 self.rules.push(Pooled { parts: (i, Some(j)), confidence, fires });
             }
         }
@@ -117,10 +129,10 @@ impl Pool {
         self.rules.sort_by(|a, b| b.confidence.total_cmp(&a.confidence).then(a.parts.cmp(&b.parts)));
     }
 
-    /// The rule at `place` as logic.
-    pub fn rule(&self, place: usize, names: &[Rule]) -> Rule {
-        let (first, second) = self.rules[place].parts;
-        let joined = second.and_then(|second| both(&names[first], &names[second]));
-        joined.unwrap_or_else(|| names[first].clone())
+    /// The rule of a number as logic.
+    pub fn rule(&self, number: usize) -> Rule {
+        let (first, second) = self.rules[number].parts;
+        let joined = second.and_then(|second| both(&self.names[first], &self.names[second]));
+        joined.unwrap_or_else(|| self.names[first].clone())
     }
 }

@@ -82,17 +82,22 @@ impl Domain {
 /// Adds up ways value by value, without asking for memory anew.
 #[derive(Debug)]
 pub(super) struct Adder {
+    entities: usize,
+    /// Empty until something is added.
     ways: Vec<u64>,
     touched: Vec<u32>,
 }
 
 impl Adder {
     pub fn new(entities: usize) -> Self {
-        Adder { ways: vec![0; entities], touched: Vec::new() }
+        Adder { entities, ways: Vec::new(), touched: Vec::new() }
     }
 
     /// So many more ways for every value of `values`, up to `cap`.
     pub fn add(&mut self, values: &[u32], ways: u64, cap: u64) {
+        if self.ways.is_empty() {
+            self.ways = vec![0; self.entities];
+        }
         for &value in values {
             let sum = &mut self.ways[value as usize];
             if *sum == 0 {

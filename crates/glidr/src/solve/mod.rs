@@ -190,6 +190,10 @@ impl<'f> Solver<'f> {
 
     /// The other ends that go with a known end.
     fn ends(&self, join: &mut Join, end: usize, entity: u32) -> Vec<u32> {
+        let possible = &self.reduced.domains[end].values;
+        if possible.as_ref().is_some_and(|values| values.binary_search(&entity).is_err()) {
+            return Vec::new();
+        }
         let mut state = self.reduced.clone();
         if entity as usize >= self.facts.entities() || !join.bind(&mut state, end, entity) {
             return Vec::new();

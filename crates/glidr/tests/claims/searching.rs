@@ -187,3 +187,47 @@ fn the_papers_rule_for_niece_comes_apart_into_better_ones() {
         assert!(sure, "a sure rule of the {one} alone");
     }
 }
+
+/// Two thousand and one lines of three generations: too many people for all pairs to be looked at.
+fn many_generations() -> Dataset {
+    let folder = tempfile::tempdir().expect("a folder for small files");
+    let mut lines: [String; 4] = Default::default();
+    for n in 0..2001u32 {
+        let (a, b, c) = (format!("a{n}"), format!("b{n}"), format!("c{n}"));
+        lines[0] += &format!("{a}\tparent\t{b}\n{b}\tparent\t{c}\n{a}\tlives\tcity{}\n", n % 10);
+        lines[0] += &format!("{c}\tlives\tcity{}\n", (n + n % 7 / 6) % 10);
+        if n < 300 {
+            lines[[0, 0, 1, 2, 3][n as usize % 5]] += &format!("{a}\tgrandparent\t{c}\n");
+        }
+    }
+    for (name, text) in ["facts", "train", "valid", "test"].iter().zip(&lines) {
+        std::fs::write(folder.path().join(format!("{name}.txt")), text).expect("a small file");
+    }
+    Dataset::open(folder.path(), 0).expect("a sound folder")
+}
+
+#[test]
+fn a_large_graph_is_searched_by_a_sample_of_questions_alike_on_any_number_of_threads() {
+    let data = many_generations();
+    let names = data.names();
+    let targets = [names.predicate("grandparent").expect("known"), names.predicate("lives").expect("known")];
+    let with = |threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
+        pool.install(|| Search::default().run(&data, None, &[], &targets, &|_| {}).expect("sound").sets)
+    };
+    let sets = with(2);
+    assert_eq!(sets, with(1));
+    let (ranked, _) = Ranking::default()
+        .run_rules(&sets, &targets[..1], &data, Limits::default(), &|_, _| {})
+        .expect("there are test facts");
+    assert_eq!((ranked.all.hits1, ranked.all.queries), (1.0, 120));
+}
+
+#[test]
+fn a_search_that_runs_out_of_time_says_so() {
+    let data = many_generations();
+    let target = data.names().predicate("lives").expect("a predicate");
+    let search = Search { time: Some(std::time::Duration::from_nanos(1)), ..Search::default() };
+    let searched = search.run(&data, None, &[], &[target], &|_| {}).expect("sound");
+    assert_eq!(searched.reports[0].ended, glidr::solve::Ended::TimeLimit);
+}

@@ -1,0 +1,120 @@
+//! A target of a large graph: rules are measured, chosen and weighed on a sample of its questions.
+
+use std::time::Instant;
+
+use rand::seq::SliceRandom;
+
+use super::Setting;
+use super::bodies::{Body, Walk};
+use super::choose::{Ground, Tried};
+use super::fit::descend;
+use super::lines::Lines;
+use super::listing::{Most, bodies};
+use super::pool::{Pool, Sizes};
+use crate::graph::{Entity, Predicate, Split};
+use crate::random::{Purpose, stream};
+use crate::solve::Ended;
+
+/// Graphs with more pairs of entities are large.
+pub(super) const MOST_PAIRS: usize = 1 << 25;
+/// Facts of a target, and of *valid*, that ask.
+const FACTS: (usize, usize) = (250, 150);
+/// Facts that bodies are listed from.
+const LISTED: usize = 1000;
+/// Answers of a body to one question, on average, at most.
+const MOST_ANSWERS: usize = 120;
+/// Rivals of one question, at most.
+const RIVALS: usize = 120;
+/// The restraints that are tried.
+const RESTRAINTS: [f64; 2] = [1.0, 5.0];
+
+/// A body with its confidence and hits.
+type Measured = (f64, usize, Body);
+
+impl Ground for Lines {
+    fn places(&self) -> usize {
+        self.places()
+    }
+
+    fn questions(&self) -> usize {
+        self.valid_questions()
+    }
+
+    fn gain(&self, scores: &[f64]) -> f64 {
+        self.gain(scores)
+    }
+
+    fn fits(&self, fires: &[Vec<u32>], restraint: f64, with_valid: bool) -> Vec<Vec<f64>> {
+        vec![descend(self.places(), fires, &|scores| self.d_scores(scores, with_valid), restraint)]
+    }
+}
+
+impl Setting<'_> {
+    /// Searches one target's rules by a sample of its questions.
+    pub(super) fn large_target(&self, walk: &Walk, target: Predicate) -> Tried {
+        let search = self.search;
+        let started = Instant::now();
+        let mut facts: Vec<(u32, u32)> = self.facts.pairs(target).map(|(h, t)| (h.0, t.0)).collect();
+        let is_known =
+            |&(head, tail): &(u32, u32)| self.facts.tails(target, Entity(head)).binary_search(&tail).is_ok();
+        let of_target = self.data.split(Split::Valid).iter().filter(|fact| fact.predicate == target);
+        let mut valid: Vec<(u32, u32)> = of_target.map(|fact| (fact.head.0, fact.tail.0)).collect();
+        valid.retain(|pair| !is_known(pair));
+        let all_valid = valid.clone();
+        let mut draw = stream(0, Purpose::Questions, [u64::from(target.0), 0, 0]);
+        facts.shuffle(&mut draw);
+        valid.shuffle(&mut draw);
+        valid.truncate(FACTS.1);
+        let listed = &facts[..facts.len().min(LISTED)];
+        let asking = &facts[..facts.len().min(FACTS.0)];
+        let mut lines = Lines::new(walk, target, asking, &valid, &all_valid);
+        let most = Most { chains: search.chains / 4, marks: search.base / 4, both: search.base };
+        let listed = bodies(walk, &self.graph, target, listed, search.least_support, most);
+        let (mut measured, mut counted, mut ended) = (Vec::<Measured>::new(), 0, Ended::Complete);
+        for body in listed {
+            // Half of the time for measuring, the rest for what follows.
+            if search.time.is_some_and(|time| started.elapsed() >= time / 2) {
+                ended = Ended::TimeLimit;
+                break;
+            }
+            counted += 1;
+            if let Some(found) = lines.count(walk, target, body, MOST_ANSWERS)
+                && found.hits >= search.least_support
+            {
+                let confidence = found.hits as f64 / (found.answers as f64 + search.doubt);
+                measured.push((confidence, found.hits, body));
+            }
+        }
+        let kept = kept(measured, search.base);
+        let base = kept
+            .into_iter()
+            .map(|(confidence, _, body)| {
+                (confidence, lines.fires(walk, target, body, RIVALS), walk.rule(body, target))
+            })
+            .collect();
+        let (positives, trained): (Vec<u32>, Vec<u32>) =
+            (lines.positives().collect(), lines.trained().collect());
+        let sizes = Sizes {
+            base: search.base,
+            conjunctions: search.conjunctions / 3,
+            least_support: search.least_support,
+            doubt: search.doubt,
+        };
+        let pool = Pool::of(base, lines.places(), &positives, &trained, sizes);
+        let mut tried = Tried::new(target, &pool, &lines, &RESTRAINTS, search.fit_valid);
+        (tried.measured, tried.ended) = (counted, ended);
+        tried
+    }
+}
+
+/// The best bodies: half by confidence, half by what they find and how surely; surest first.
+fn kept(mut measured: Vec<Measured>, most: usize) -> Vec<Measured> {
+    let order = |a: &Measured, b: &Measured| b.0.total_cmp(&a.0).then(b.1.cmp(&a.1)).then(a.2.cmp(&b.2));
+    measured.sort_by(order);
+    let rest = measured.split_off(measured.len().min(most / 2));
+    let mut rest: Vec<(f64, Measured)> = rest.into_iter().map(|one| (one.0 * one.1 as f64, one)).collect();
+    rest.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| order(&a.1, &b.1)));
+    measured.extend(rest.into_iter().take(most - most / 2).map(|(_, one)| one));
+    measured.sort_by(order);
+    measured
+}

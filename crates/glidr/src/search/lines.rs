@@ -1,0 +1,249 @@
+//! The questions that a target's rules are judged by on a large graph: a sample, each with the rivals that
+//! rules bring up.
+//!
+//! In: facts that ask, and which bodies fire. Out: numbered *places*, a few per question, that rules fire on
+//! and weights are fitted to. All other candidates count as places that no rule fires on.
+
+use std::collections::HashSet;
+
+use super::bodies::{Body, Walk};
+use crate::graph::{Entity, Predicate};
+use crate::rank::Asked;
+
+/// A body may answer so many questions at once before it counts as too broad.
+const FREE_QUESTIONS: usize = 30;
+
+/// What a place holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Holds {
+    /// An answer that is asked for.
+    Answer,
+    /// A candidate that is not known to be true.
+    Rival,
+    /// A rival that *valid* says is true.
+    ValidRival,
+}
+
+/// One question and its places.
+struct Line {
+    asked: Asked,
+    known: u32,
+    from_valid: bool,
+    /// Sorted.
+    answers: Vec<u32>,
+    /// True ends that are not asked for, sorted: they do not count.
+    left_out: Vec<u32>,
+    /// (entity, place), sorted.
+    places: Vec<(u32, u32)>,
+}
+
+impl Line {
+    /// Whether a body that fires on an answer does so without the very fact that asks.
+    fn is_fair(&self, walk: &Walk, target: Predicate, body: Body, answer: u32) -> bool {
+        let (head, tail) = self.asked.pair(Entity(self.known), Entity(answer));
+        self.from_valid || walk.is_fair(body, target, head.0, tail.0)
+    }
+}
+
+/// All questions.
+pub(super) struct Lines {
+    all: Vec<Line>,
+    entities: usize,
+    holds: Vec<Holds>,
+    valid: HashSet<(u32, u32)>,
+}
+
+/// What a body's answers to the questions count.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Counted {
+    pub hits: usize,
+    pub answers: usize,
+}
+
+impl Lines {
+    /// The questions of some training facts and of some facts of *valid*. `known` says which pairs of the
+    /// target are facts or training facts.
+    pub fn new(
+        walk: &Walk,
+        target: Predicate,
+        train: &[(u32, u32)],
+        valid: &[(u32, u32)],
+        all_valid: &[(u32, u32)],
+    ) -> Self {
+        let mut lines = Lines {
+            all: Vec::new(),
+            entities: walk.entities(),
+            holds: Vec::new(),
+            valid: all_valid.iter().copied().collect(),
+        };
+        for (pairs, from_valid) in [(train, false), (valid, true)] {
+            for asked in [Asked::Tail, Asked::Head] {
+                let ends = |&(head, tail): &(u32, u32)| match asked {
+                    Asked::Tail => (head, tail),
+                    Asked::Head => (tail, head),
+                };
+                let mut questions: Vec<(u32, u32)> = pairs.iter().map(ends).collect();
+                questions.sort_unstable();
+                questions.dedup();
+                for one in questions.chunk_by(|a, b| a.0 == b.0) {
+                    lines.add(walk, target, asked, one, from_valid);
+                }
+            }
+        }
+        lines
+    }
+
+    fn add(&mut self, walk: &Walk, target: Predicate, asked: Asked, one: &[(u32, u32)], from_valid: bool) {
+        let known = one[0].0;
+        let step = if asked == Asked::Tail { target.0 } else { walk.inverse(target.0) };
+        let answers: Vec<u32> = one.iter().map(|&(_, answer)| answer).collect();
+        let mut left_out = walk.from(step, known).to_vec();
+        if from_valid {
+            let mut more: Vec<u32> = Vec::new();
+            for &(head, tail) in &self.valid {
+                let (head, tail) = if asked == Asked::Tail { (head, tail) } else { (tail, head) };
+                more.extend((head == known).then_some(tail));
+            }
+            left_out.extend(more);
+            left_out.sort_unstable();
+        }
+        left_out.retain(|end| answers.binary_search(end).is_err());
+        let first = self.holds.len() as u32;
+        let places = answers.iter().zip(first..).map(|(&answer, place)| (answer, place)).collect();
+        self.holds.extend(answers.iter().map(|_| Holds::Answer));
+        self.all.push(Line { asked, known, from_valid, answers, left_out, places });
+    }
+
+    /// How many places there are.
+    pub fn places(&self) -> usize {
+        self.holds.len()
+    }
+
+    /// Facts of *valid* that ask, once for each end.
+    pub fn valid_questions(&self) -> usize {
+        self.all.iter().filter(|line| line.from_valid).map(|line| line.answers.len()).sum()
+    }
+
+    /// The places of answers to training questions.
+    pub fn positives(&self) -> impl Iterator<Item = u32> + '_ {
+        let answer = |&&(_, place): &&(u32, u32)| self.holds[place as usize] == Holds::Answer;
+        let lines = self.all.iter().filter(|line| !line.from_valid);
+        lines.flat_map(move |line| line.places.iter().filter(answer).map(|&(_, place)| place))
+    }
+
+    /// The places of training questions.
+    pub fn trained(&self) -> impl Iterator<Item = u32> + '_ {
+        let lines = self.all.iter().filter(|line| !line.from_valid);
+        lines.flat_map(|line| line.places.iter().map(|&(_, place)| place))
+    }
+
+    /// What a body's answers to the training questions count; none if they are more than `most` on average,
+    /// which the first few questions may tell already.
+    pub fn count(&self, walk: &Walk, target: Predicate, body: Body, most: usize) -> Option<Counted> {
+        let (mut counted, mut ends) = (Counted::default(), Vec::new());
+        let mut left = most * FREE_QUESTIONS;
+        for line in self.all.iter().filter(|line| !line.from_valid) {
+            if !walk.ends(body, line.asked, line.known, left, &mut ends) {
+                return None;
+            }
+            left = left - ends.len() + most;
+            for &end in &ends {
+                if line.answers.binary_search(&end).is_ok() {
+                    if line.is_fair(walk, target, body, end) {
+                        counted.hits += 1;
+                        counted.answers += 1;
+                    }
+                } else if line.left_out.binary_search(&end).is_err() {
+                    counted.answers += 1;
+                }
+            }
+        }
+        Some(counted)
+    }
+
+    /// The places a body fires on. A question gets new rivals while it has fewer than `most`.
+    pub fn fires(&mut self, walk: &Walk, target: Predicate, body: Body, most: usize) -> Vec<u32> {
+        let (mut fires, mut ends) = (Vec::new(), Vec::new());
+        for number in 0..self.all.len() {
+            let line = &self.all[number];
+            walk.ends(body, line.asked, line.known, usize::MAX / 8, &mut ends);
+            let mut opened = Vec::new();
+            for &end in &ends {
+                if let Ok(at) = line.places.binary_search_by_key(&end, |&(entity, _)| entity) {
+                    let place = line.places[at].1;
+                    if self.holds[place as usize] != Holds::Answer || line.is_fair(walk, target, body, end) {
+                        fires.push(place);
+                    }
+                } else if line.places.len() + opened.len() < line.answers.len() + most
+                    && line.left_out.binary_search(&end).is_err()
+                {
+                    let (head, tail) = line.asked.pair(Entity(line.known), Entity(end));
+                    let valid = self.valid.contains(&(head.0, tail.0));
+                    let place = self.holds.len() as u32;
+                    self.holds.push(if valid { Holds::ValidRival } else { Holds::Rival });
+                    opened.push((end, place));
+                    fires.push(place);
+                }
+            }
+            if !opened.is_empty() {
+                let line = &mut self.all[number];
+                line.places.extend(opened);
+                line.places.sort_unstable();
+            }
+        }
+        fires.sort_unstable();
+        fires
+    }
+
+    /// The sum of reciprocal ranks of the answers to the questions of *valid*; ties take their mean.
+    pub fn gain(&self, scores: &[f64]) -> f64 {
+        let mut gain = 0.0;
+        for line in self.all.iter().filter(|line| line.from_valid) {
+            let silent = self.silent(line);
+            for goal in self.of(line, Holds::Answer).map(|place| scores[place]) {
+                let (mut above, mut equal) = (0usize, if goal == 0.0 { silent } else { 0 });
+                for place in self.of(line, Holds::Rival) {
+                    above += usize::from(scores[place] > goal);
+                    equal += usize::from(scores[place] == goal);
+                }
+                gain += 1.0 / (1.0 + above as f64 + equal as f64 / 2.0);
+            }
+        }
+        gain
+    }
+
+    fn of(&self, line: &Line, holds: Holds) -> impl Iterator<Item = usize> {
+        let places = line.places.iter().map(|&(_, place)| place as usize);
+        places.filter(move |&place| self.holds[place] == holds)
+    }
+
+    /// Candidates without a place.
+    fn silent(&self, line: &Line) -> usize {
+        self.entities - line.places.len() - line.left_out.len()
+    }
+
+    /// The derivative by each score of − Σ ln (e^s⁺ / (e^s⁺ + Σ e^s over the rivals)), over the training
+    /// questions, or with those of *valid*.
+    pub fn d_scores(&self, scores: &[f64], with_valid: bool) -> Vec<f64> {
+        let mut d_scores = vec![0.0; scores.len()];
+        for line in self.all.iter().filter(|line| with_valid || !line.from_valid) {
+            let counts = |place: &usize| {
+                self.holds[*place] == Holds::Rival || (self.holds[*place] == Holds::ValidRival && !with_valid)
+            };
+            let rivals: Vec<usize> =
+                line.places.iter().map(|&(_, place)| place as usize).filter(counts).collect();
+            let powers: Vec<f64> = rivals.iter().map(|&place| scores[place].min(500.0).exp()).collect();
+            let others = self.silent(line) as f64 + powers.iter().sum::<f64>();
+            let mut pull = 0.0;
+            for place in self.of(line, Holds::Answer) {
+                let own = scores[place].min(500.0).exp();
+                pull += 1.0 / (own + others);
+                d_scores[place] += own / (own + others) - 1.0;
+            }
+            for (place, power) in rivals.into_iter().zip(powers) {
+                d_scores[place] += power * pull;
+            }
+        }
+        d_scores
+    }
+}
