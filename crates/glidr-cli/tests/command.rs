@@ -1,37 +1,15 @@
 //! The real program, run as a user runs it.
 
+mod common;
+
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use common::{folder, glidr, json, run, stderr, stdout};
 use serde_json::Value;
-
-fn glidr() -> Command {
-    Command::new(assert_cmd::cargo::cargo_bin!("glidr"))
-}
-
-fn run(folder: &Path, arguments: &str) -> Output {
-    glidr().current_dir(folder).args(arguments.split_whitespace()).output().expect("the program starts")
-}
-
-fn stdout(output: &Output) -> String {
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8_lossy(&output.stdout).into_owned()
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
-fn json(output: &Output) -> Value {
-    serde_json::from_str(&stdout(output)).expect("a JSON document")
-}
-
-fn folder() -> tempfile::TempDir {
-    tempfile::tempdir().expect("a folder to work in")
-}
 
 const QUICK: &str = "--steps 60 --rules 2 --targets uncle,wife";
 

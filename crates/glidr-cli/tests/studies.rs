@@ -1,32 +1,11 @@
 //! `glidr generate` and `glidr experiment`, run as a user runs them, on tiny data.
 
+mod common;
+
 use std::fs;
-use std::path::Path;
-use std::process::{Command, Output};
 
+use common::{folder, json, run, stderr, stdout};
 use serde_json::Value;
-
-fn run(folder: &Path, arguments: &str) -> Output {
-    let mut glidr = Command::new(assert_cmd::cargo::cargo_bin!("glidr"));
-    glidr.current_dir(folder).args(arguments.split_whitespace()).output().expect("the program starts")
-}
-
-fn stdout(output: &Output) -> String {
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8_lossy(&output.stdout).into_owned()
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
-fn json(output: &Output) -> Value {
-    serde_json::from_str(&stdout(output)).expect("a JSON document")
-}
-
-fn folder() -> tempfile::TempDir {
-    tempfile::tempdir().expect("a folder to work in")
-}
 
 const SMALL: &str = "--entities 300 --facts 3000 --instances 60";
 

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::{Known, Program, Words};
+use super::{Known, Program, Words, clauses};
 
 /// A string: in double quotes, where quotes and backslashes have a backslash.
 pub(super) fn quoted(name: &str) -> String {
@@ -24,16 +24,7 @@ pub(super) fn rules(program: &Program) -> String {
 }
 
 pub(super) fn facts(known: &Known, out: &mut dyn Write) -> io::Result<()> {
-    for triple in known.triples() {
-        writeln!(out, "fact({}).", triple.map(quoted).join(", "))?;
-    }
-    for owned in known.owned() {
-        writeln!(out, "has({}).", owned.map(quoted).join(", "))?;
-    }
-    for name in known.entities() {
-        writeln!(out, "entity({}).", quoted(name))?;
-    }
-    Ok(())
+    clauses::facts(known, out, quoted, ".")
 }
 
 #[cfg(test)]

@@ -1,7 +1,28 @@
 //! What the languages of clauses share: Prolog, Datalog, answer sets.
 
-use super::{constant, free_ends, variable, variables};
+use std::io::{self, Write};
+
+use super::{Known, constant, free_ends, variable, variables};
 use crate::rule::{Atom, Rule, RuleNames, Term};
+
+/// Every fact as a clause of its own, closed by `end`.
+pub(super) fn facts(
+    known: &Known,
+    out: &mut dyn Write,
+    quoted: fn(&str) -> String,
+    end: &str,
+) -> io::Result<()> {
+    for triple in known.triples() {
+        writeln!(out, "fact({}){end}", triple.map(quoted).join(", "))?;
+    }
+    for owned in known.owned() {
+        writeln!(out, "has({}){end}", owned.map(quoted).join(", "))?;
+    }
+    for name in known.entities() {
+        writeln!(out, "entity({}){end}", quoted(name))?;
+    }
+    Ok(())
+}
 
 /// How a language of clauses writes terms and atoms.
 #[derive(Clone, Copy)]

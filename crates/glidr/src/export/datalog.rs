@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::{Known, Program, Words, percent};
+use super::{Known, Program, Words, clauses, percent};
 
 /// A string. Nemo knows no escapes inside quotes, so a name that holds a quote, a backslash or a sign
 /// that cannot be seen is written as %XX and decoded by the engine.
@@ -26,16 +26,7 @@ pub(super) fn rules(program: &Program) -> String {
 }
 
 pub(super) fn facts(known: &Known, out: &mut dyn Write) -> io::Result<()> {
-    for triple in known.triples() {
-        writeln!(out, "fact({}) .", triple.map(quoted).join(", "))?;
-    }
-    for owned in known.owned() {
-        writeln!(out, "has({}) .", owned.map(quoted).join(", "))?;
-    }
-    for name in known.entities() {
-        writeln!(out, "entity({}) .", quoted(name))?;
-    }
-    Ok(())
+    clauses::facts(known, out, quoted, " .")
 }
 
 #[cfg(test)]

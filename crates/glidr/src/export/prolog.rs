@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::{Known, Program, Words, free_ends};
+use super::{Known, Program, Words, clauses, free_ends};
 
 /// An atom: in single quotes, where quotes and backslashes have a backslash and signs that cannot be
 /// seen are written by their number.
@@ -40,16 +40,7 @@ pub(super) fn rules(program: &Program) -> String {
 
 pub(super) fn facts(known: &Known, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, ":- encoding(utf8).\n:- dynamic fact/3, has/2, entity/1.\n")?;
-    for triple in known.triples() {
-        writeln!(out, "fact({}).", triple.map(quoted).join(", "))?;
-    }
-    for owned in known.owned() {
-        writeln!(out, "has({}).", owned.map(quoted).join(", "))?;
-    }
-    for name in known.entities() {
-        writeln!(out, "entity({}).", quoted(name))?;
-    }
-    Ok(())
+    clauses::facts(known, out, quoted, ".")
 }
 
 #[cfg(test)]

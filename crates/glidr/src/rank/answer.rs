@@ -5,9 +5,6 @@ use super::scorer::ORDER;
 use super::{Asked, Bounds, Rank, Ranking, Scorer, TIE, Task, Truth};
 use crate::graph::{Entity, Graph, Triple};
 
-/// How far from a goal a bracket must end, relative to it, to tell on which side of it a score is.
-const MARGIN: f32 = TIE + ORDER;
-
 /// So many pairs wait at most to be scored head by head.
 const MOST_WAITING: usize = 4_000_000;
 
@@ -47,10 +44,9 @@ impl Ranking {
             let goals = scorer.map_or(vec![0.0; pairs.len()], |scorer| scorer.scores(&pairs));
             // Only a candidate that reaches the lowest goal can be at or above one.
             let floor = goals.iter().copied().fold(f32::INFINITY, f32::min) * (1.0 - TIE);
-            let least = scorer.map_or(floor, |scorer| scorer.least_bound(floor));
             let rivals: Vec<Entity> = (0..entities as u32)
                 .map(Entity)
-                .filter(|rival| bounds.as_ref().is_none_or(|bounds| bounds.of(*rival) >= least))
+                .filter(|rival| bounds.as_ref().is_none_or(|bounds| bounds.of(*rival) >= floor))
                 .filter(|rival| true_answers.binary_search(rival).is_err())
                 .collect();
             let pairs = || -> Vec<_> { rivals.iter().map(|&rival| task.asked.pair(known, rival)).collect() };
@@ -87,8 +83,7 @@ impl Ranking {
                 let (targets, _) = given.of(task, head);
                 let goals = opened.scores_of_tails(graph, head, targets);
                 let rivals = rivals_of(opened, head, &goals);
-                let scores =
-                    opened.sides_of_tails(graph, head, &rivals, &vec![&goals[..]; rivals.len()], MARGIN);
+                let scores = opened.sides_of_tails(graph, head, &rivals, &vec![&goals[..]; rivals.len()]);
                 self.place(task, head, targets, &goals, &scores, &mut ranks);
             }
             return ranks;
@@ -158,7 +153,7 @@ fn scores_by_head(
             Some(goals) => {
                 let goals: Vec<&[f32]> =
                     pairs.iter().map(|&(_, question, _)| &goals[question as usize][..]).collect();
-                opened.sides_of_tails(graph, head, &tails, &goals, MARGIN)
+                opened.sides_of_tails(graph, head, &tails, &goals)
             }
         };
         for (score, &(_, question, at)) in found.iter().zip(pairs) {

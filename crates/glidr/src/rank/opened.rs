@@ -1,8 +1,12 @@
 //! Questions with an unknown end on a sparse graph: who could reach a score, and what they reach.
 
-use super::Asked;
+use super::scorer::ORDER;
+use super::{Asked, TIE};
 use crate::graph::{Entity, Graph};
 use crate::infer::{Sparse, Tables};
+
+/// How far from a goal a bracket must end, relative to it, to tell on which side of it a score is.
+const MARGIN: f32 = TIE + ORDER;
 
 /// Fewer tails than this are scored one by one, beyond two rounds.
 const FEW: usize = 16;
@@ -77,9 +81,9 @@ impl Opened {
         head: Entity,
         tails: &[Entity],
         goals: &[&[f32]],
-        margin: f32,
     ) -> Vec<f32> {
-        if self.is_few(tails) {
+        // With an odd number of rounds a bracket would be the score itself.
+        if self.rounds % 2 == 1 || self.is_few(tails) {
             return self.scores_of_tails(graph, head, tails);
         }
         self.anchor(graph, head);
@@ -91,7 +95,7 @@ impl Opened {
         }
         let is_told = |place: usize| {
             let [low, high] = brackets[place];
-            let beside = |goal: &f32| low > goal * (1.0 + margin) || high < goal * (1.0 - margin);
+            let beside = |goal: &f32| low > goal * (1.0 + MARGIN) || high < goal * (1.0 - MARGIN);
             goals[place].iter().all(beside)
         };
         let open: Vec<usize> = (0..tails.len()).filter(|&place| !is_told(place)).collect();
@@ -144,10 +148,7 @@ impl Opened {
                 self.anchor(graph, known);
                 self.blocks.iter_mut().for_each(|block| block.bound_tails(graph));
             }
-            Asked::Head => {
-                self.open(graph);
-                self.blocks.iter_mut().for_each(|block| block.bound_heads(graph, known));
-            }
+            Asked::Head => self.blocks.iter_mut().for_each(|block| block.bound_heads(graph, known)),
         }
         let heads = asked == Asked::Head;
         if self.unreached[usize::from(heads)].is_empty() {
@@ -173,15 +174,10 @@ impl Opened {
     }
 
     fn anchor(&mut self, graph: &Graph, head: Entity) {
-        self.open(graph);
         if self.anchored != Some(head) {
             self.anchored = Some(head);
             self.blocks.iter_mut().for_each(|block| block.anchor(graph, head));
         }
-    }
-
-    fn open(&mut self, graph: &Graph) {
-        self.blocks.iter_mut().filter(|block| !block.is_open()).for_each(|block| block.prepare_open(graph));
     }
 }
 

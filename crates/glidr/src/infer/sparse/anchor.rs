@@ -5,9 +5,8 @@
 //! tail; so a [`Query`] of another tail starts from there, not from the profile of no ends at all.
 //! The first round does not depend on the tail and is not passed again.
 
-use super::block::{LANES, Lanes, add_product};
+use super::block::{LANES, Lanes, add_product, lower};
 use super::defer::Slack;
-use super::open::lower;
 use super::profile::Profile;
 use super::query::{ABSENT, Query, Room, Scope, Setting, Touched, UNLINKED};
 use super::rise::scatter_cost;

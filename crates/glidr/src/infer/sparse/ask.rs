@@ -3,7 +3,7 @@
 
 use super::Sparse;
 use super::anchor::Anchor;
-use super::block::{Block, LANES, Lanes};
+use super::block::{LANES, Lanes};
 use super::open::Open;
 use super::profile::Profile;
 use super::query::{Query, Room, Setting};
@@ -20,21 +20,6 @@ pub(crate) struct OpenRoom {
 }
 
 impl Sparse {
-    /// Makes ready for questions with an unknown end, after [`Sparse::prepare`].
-    pub fn prepare_open(&mut self, graph: &Graph) {
-        let block = self.block.as_ref().expect("rules are prepared before questions are");
-        let mut open = Box::<OpenRoom>::default();
-        open.anchor.begin(&self.profile);
-        open.mirror.mirrored = true;
-        pulp::Arch::new().dispatch(PrepareOpen { open: &mut open, profile: &self.profile, block, graph });
-        self.open = Some(open);
-    }
-
-    /// Whether questions can be asked.
-    pub fn is_open(&self) -> bool {
-        self.open.is_some()
-    }
-
     /// Takes `head` as the head of the questions that follow.
     pub fn anchor(&mut self, graph: &Graph, head: Entity) {
         let (setting, open, room, _) = self.open_parts(graph);
@@ -82,7 +67,7 @@ impl Sparse {
     }
 
     fn bounds(&self, heads: bool) -> &Open {
-        &self.open.as_ref().expect("questions are prepared before they are asked").bounds[usize::from(heads)]
+        &self.open.as_ref().expect("bounds are found before they are read").bounds[usize::from(heads)]
     }
 
     fn open_parts<'s>(
@@ -90,7 +75,12 @@ impl Sparse {
         graph: &'s Graph,
     ) -> (Setting<'s>, &'s mut OpenRoom, &'s mut Room, &'s mut Vec<Query>) {
         let block = self.block.as_ref().expect("rules are prepared before questions are asked");
-        let open = self.open.as_mut().expect("questions are prepared before they are asked");
+        let open = self.open.get_or_insert_with(|| {
+            let mut open = Box::<OpenRoom>::default();
+            open.anchor.begin(&self.profile);
+            open.mirror.mirrored = true;
+            open
+        });
         if self.queries.is_empty() {
             self.queries.push(Query::default());
         }
@@ -99,28 +89,7 @@ impl Sparse {
     }
 }
 
-/// What questions share, compiled once for every set of vector instructions.
-struct PrepareOpen<'a> {
-    open: &'a mut OpenRoom,
-    profile: &'a Profile,
-    block: &'a Block,
-    graph: &'a Graph,
-}
-
-impl pulp::WithSimd for PrepareOpen<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: pulp::Simd>(self, _: S) {
-        let PrepareOpen { open, profile, block, graph } = self;
-        open.mirror.fill(block, graph, usize::from(profile.rounds > 1));
-        let [tails, heads] = &mut open.bounds;
-        tails.begin(graph, block, profile, block.schema.variables - 1);
-        heads.begin(graph, block, &open.mirror, 0);
-    }
-}
-
-/// One head worked out, likewise.
+/// One head worked out, compiled once for every set of vector instructions.
 struct SetAnchor<'a> {
     setting: Setting<'a>,
     open: &'a mut OpenRoom,
@@ -207,9 +176,21 @@ impl pulp::WithSimd for Bound<'_> {
     fn with_simd<S: pulp::Simd>(self, _: S) {
         let Bound { setting, open, room, tail } = self;
         let OpenRoom { anchor, mirror, from_tail, bounds: [tails, heads] } = open;
+        let Setting { graph, block, profile, .. } = setting;
         match tail {
-            None => tails.tails(setting, &anchor.query),
-            Some(tail) => heads.heads(room, Setting { profile: mirror, ..setting }, from_tail, tail),
+            None => {
+                if !tails.is_begun() {
+                    tails.begin(graph, block, profile, setting.last());
+                }
+                tails.tails(setting, &anchor.query);
+            }
+            Some(tail) => {
+                if !heads.is_begun() {
+                    mirror.fill(block, graph, usize::from(profile.rounds > 1));
+                    heads.begin(graph, block, mirror, 0);
+                }
+                heads.heads(room, Setting { profile: mirror, ..setting }, from_tail, tail);
+            }
         }
     }
 }

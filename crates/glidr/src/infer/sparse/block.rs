@@ -164,6 +164,14 @@ pub(crate) fn narrow(domain: &mut Lanes, message: &Lanes, sender: usize, winner:
     crate::infer::domain::narrow(domain, message, sender as u32 + 1, winner);
 }
 
+/// Keeps the smaller of `value` and `bound`, lane by lane.
+#[inline(always)]
+pub(crate) fn lower(value: &mut Lanes, bound: &Lanes) {
+    for lane in 0..LANES {
+        value[lane] = value[lane].min(bound[lane]);
+    }
+}
+
 /// The part of `d` whose lanes `who` won.
 #[inline(always)]
 pub(crate) fn share(d: &Lanes, winner: &Winner, who: u8) -> Lanes {

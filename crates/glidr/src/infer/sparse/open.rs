@@ -12,7 +12,7 @@
 //!
 //! Entities that nothing reaches have the bound of the profile, narrowed to `cap`.
 
-use super::block::{Block, LANES, Lanes, add_product, is_zero};
+use super::block::{Block, LANES, Lanes, add_product, is_zero, lower};
 use super::profile::Profile;
 use super::query::{ABSENT, Query, Room, Scope, Setting, UNLINKED};
 use super::rise::above;
@@ -66,6 +66,11 @@ impl Open {
         self.reached.clear();
         self.places.clear();
         self.places.resize(graph.entities(), 0);
+    }
+
+    /// Whether what all queries share is worked out.
+    pub fn is_begun(&self) -> bool {
+        !self.base.is_empty()
     }
 
     /// The bound of an entity that nothing reaches, for any known end.
@@ -247,12 +252,5 @@ impl Open {
         self.bounds.clear();
         self.column_base.clear();
         self.risen.iter_mut().chain(&mut self.column).for_each(Vec::clear);
-    }
-}
-
-#[inline(always)]
-pub(crate) fn lower(value: &mut Lanes, bound: &Lanes) {
-    for lane in 0..LANES {
-        value[lane] = value[lane].min(bound[lane]);
     }
 }
