@@ -14,8 +14,7 @@ use serde_json::{Value, json};
 use crate::output::{Output, counted, table};
 use crate::rule_file::RuleFile;
 use crate::search::{SearchFlags, targets_of};
-use crate::settings::EngineFlag;
-use crate::settings::HardFlags;
+use crate::settings::{EngineFlag, HardFlags, SelfFlag};
 use crate::sources::{open_both, say_lacking};
 
 /// Rank held-out facts: each asks p(h, ?) and p(?, t), filtered, against all entities.
@@ -23,7 +22,7 @@ use crate::sources::{open_both, say_lacking};
 #[command(
     after_help = "JSON keys: mrr, hits1, hits3, hits10 (fractions of 1), queries, macro, per_predicate, \
     without_rules, left_out, convention (split, split_hash, directions, filtered, ties, tie_tolerance, seed, \
-    candidates, rounds, scores); with --hard search or --rules also rules, search (per target: measured, pool, \
+    candidates, rounds, scores, self_answers); with --hard search or --rules also rules, search (per target: measured, pool, \
     rules, join, restraint, doubting, valid_mrr, ended), search_seconds, seconds, ended; with --hard joined also \
     shares (per target: share, valid_mrr)"
 )]
@@ -55,6 +54,8 @@ pub struct Eval {
     /// Which engine passes messages; none changes a rank
     #[arg(long, value_enum, default_value = "auto")]
     engine: EngineFlag,
+    #[command(flatten)]
+    own: SelfFlag,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -98,6 +99,7 @@ impl Eval {
             rounds: self.rounds.map(usize::from),
             hard,
             engine: self.engine.into(),
+            self_answers: self.own.self_answers,
         };
         if by_rules {
             return self.rank_by_rules(&ranking, &model, &data, output);
@@ -123,7 +125,8 @@ impl Eval {
         let mut joined = None;
         let (sets, reports) = if self.hard.is_search() || self.hard.is_joined() {
             let extra: Vec<Rule> = given.into_iter().flat_map(RuleFile::rules).collect();
-            let run = |fit_valid| self.search.run(model, data, &extra, &targets, fit_valid, output);
+            let own = self.own.self_answers;
+            let run = |fit_valid| self.search.run(model, data, &extra, &targets, fit_valid, own, output);
             let searched = if self.hard.is_joined() {
                 // Shares are chosen by rules that have not seen valid.
                 let judged = run(false)?;
@@ -231,8 +234,9 @@ pub fn ranked_text(ranked: &Ranked) -> String {
         Ties::Random => format!("ties at random by seed {}", c.seed),
         Ties::Mean => "ties at their mean".into(),
     };
+    let own = if c.self_answers { ", an entity may be its own answer" } else { "" };
     text + &format!(
-        "{} split {}, both directions, filtered, {ties}, {}, {}, {}\n",
+        "{} split {}, both directions, filtered, {ties}, {}, {}, {}{own}\n",
         c.split.name(),
         &c.split_hash[..12],
         counted(c.candidates, "candidate"),

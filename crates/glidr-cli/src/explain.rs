@@ -206,7 +206,7 @@ impl Explain {
         let rules: Vec<Rule> = if let Some(path) = &self.rules {
             RuleFile::open(path, data)?.rules()
         } else {
-            let found = self.search.run(model, data, &[], &[target], true, output)?;
+            let found = self.search.run(model, data, &[], &[target], true, false, output)?;
             found.sets.into_iter().flat_map(|set| set.rules).map(|weighed| weighed.rule).collect()
         };
         let rules = rules.into_iter().filter(|rule| rule.target == target).map(|rule| (rule, None)).collect();

@@ -13,7 +13,7 @@ use glidr::{Background, Ensemble, Entity, Extraction, Model, Predicate, Scorer, 
 use serde_json::{Value, json};
 
 use crate::output::{Output, table};
-use crate::settings::HardFlags;
+use crate::settings::{HardFlags, SelfFlag};
 use crate::sources::{open_both, say_lacking};
 use crate::tell::{Judged, judge};
 
@@ -53,6 +53,8 @@ pub struct Predict {
     /// Rounds of message passing, `R_max` of the paper [default: as in training]
     #[arg(long, value_name = "R", value_parser = clap::value_parser!(u16).range(1..=1000))]
     rounds: Option<u16>,
+    #[command(flatten)]
+    own: SelfFlag,
 }
 
 /// The end that is known: one of the two.
@@ -107,7 +109,10 @@ impl Predict {
             |entity: Entity| stands.get(&entity).is_some_and(|split| background.splits().contains(split));
         let rounds = self.rounds.map_or(model.training.rounds, usize::from);
         let scorer = Scorer::new(ensemble, model.schema, &view.graph, rounds, hard);
-        let answers = scorer.best(asked, known, self.k, |entity| self.known || !in_background(entity));
+        let irreflexive = target.is_some_and(|target| data.irreflexive()[target as usize]);
+        let refused = |entity| entity == known && irreflexive && !self.own.self_answers;
+        let allowed = |entity| !refused(entity) && (self.known || !in_background(entity));
+        let answers = scorer.best(asked, known, self.k, allowed);
         let split = |entity: Entity| stands.get(&entity).map(|split| split.name());
         let best = |answer: &Answer| -> anyhow::Result<Option<Judged>> {
             if !self.explain {

@@ -196,7 +196,7 @@ impl Rules {
             model.target(name)?;
         }
         targets.retain(|target| self.is_asked(*target, &data));
-        let searched = self.search.run(&model, &data, &[], &targets, true, output)?;
+        let searched = self.search.run(&model, &data, &[], &targets, true, false, output)?;
         let document = json!({ "extraction": "search", "search": searched.reports });
         self.of_sets(&searched.sets, &data, Some(&searched.reports), document, output)
     }

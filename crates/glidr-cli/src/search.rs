@@ -52,6 +52,7 @@ impl SearchFlags {
     }
 
     /// Searches, with a progress bar.
+    #[expect(clippy::too_many_arguments, reason = "what a search is about, and how")]
     pub fn run(
         &self,
         model: &Model,
@@ -59,6 +60,7 @@ impl SearchFlags {
         extra: &[Rule],
         targets: &[Predicate],
         fit_valid: bool,
+        self_answers: bool,
         output: &Output,
     ) -> anyhow::Result<Searched> {
         let plain = Search::default();
@@ -69,6 +71,7 @@ impl SearchFlags {
             budget: self.budget.unwrap_or(plain.budget),
             chains: self.chains.unwrap_or(plain.chains),
             fit_valid,
+            self_answers,
             join: self.join.map(|join| Join::ALL[join as usize]),
             ..plain
         };

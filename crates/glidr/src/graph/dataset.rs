@@ -287,6 +287,16 @@ impl Dataset {
         facts.map(|fact| (fact.head, fact.tail)).chain(self.positives(target)).collect()
     }
 
+    /// For every predicate whether it is *irreflexive* as far as training can tell: it has facts, and
+    /// none of them is about an entity and itself.
+    pub fn irreflexive(&self) -> Vec<bool> {
+        let mut seen = vec![[false; 2]; self.names.predicates.len()];
+        for fact in self.split(Split::Facts).iter().chain(self.split(Split::Train)) {
+            seen[fact.predicate.0 as usize][usize::from(fact.head == fact.tail)] = true;
+        }
+        seen.into_iter().map(|[apart, with_itself]| apart && !with_itself).collect()
+    }
+
     /// SHA-256 of one split's facts by name, whatever the order of the lines was.
     pub fn split_hash(&self, split: Split) -> String {
         let mut hash = Sha256::new();

@@ -2,7 +2,7 @@
 
 use super::opened::Opened;
 use super::scorer::ORDER;
-use super::{Asked, Bounds, Rank, Ranking, Scorer, TIE, Task, Truth};
+use super::{Asked, Bounds, REFUSED, Rank, Ranking, Scorer, TIE, Task, Truth};
 use crate::graph::{Entity, Graph, Triple};
 
 /// So many pairs wait at most to be scored head by head.
@@ -19,6 +19,21 @@ impl<'a> Known<'a> {
     fn of(self, task: &Task, known: Entity) -> (&'a Vec<Entity>, &'a Vec<Entity>) {
         let key = (task.predicate, task.asked, known);
         (&self.questions[&key], &self.truth[&key])
+    }
+}
+
+impl Task<'_> {
+    fn is_refused(&self, known: Entity, candidate: Entity) -> bool {
+        self.irreflexive && known == candidate
+    }
+
+    /// Lowers the score of a target that is refused.
+    fn refuse(&self, known: Entity, targets: &[Entity], goals: &mut [f32]) {
+        for (&target, goal) in targets.iter().zip(goals) {
+            if self.is_refused(known, target) {
+                *goal = REFUSED;
+            }
+        }
     }
 }
 
@@ -41,11 +56,13 @@ impl Ranking {
         for (&known, bounds) in task.known.iter().zip(bounds) {
             let (targets, true_answers) = given.of(task, known);
             let pairs: Vec<_> = targets.iter().map(|&target| task.asked.pair(known, target)).collect();
-            let goals = scorer.map_or(vec![0.0; pairs.len()], |scorer| scorer.scores(&pairs));
+            let mut goals = scorer.map_or(vec![0.0; pairs.len()], |scorer| scorer.scores(&pairs));
+            task.refuse(known, targets, &mut goals);
             // Only a candidate that reaches the lowest goal can be at or above one.
             let floor = goals.iter().copied().fold(f32::INFINITY, f32::min) * (1.0 - TIE);
             let rivals: Vec<Entity> = (0..entities as u32)
                 .map(Entity)
+                .filter(|rival| !task.is_refused(known, *rival))
                 .filter(|rival| bounds.as_ref().is_none_or(|bounds| bounds.of(*rival) >= floor))
                 .filter(|rival| true_answers.binary_search(rival).is_err())
                 .collect();
@@ -76,12 +93,16 @@ impl Ranking {
             let (_, true_answers) = given.of(task, known);
             let rivals = opened.rivals(graph, task.asked, known, floor(goals) * (1.0 - ORDER));
             let rivals = rivals.into_iter().map(|(rival, _)| rival);
-            rivals.filter(|rival| true_answers.binary_search(rival).is_err()).collect()
+            let counts = |rival: &Entity| {
+                !task.is_refused(known, *rival) && true_answers.binary_search(rival).is_err()
+            };
+            rivals.filter(counts).collect()
         };
         if task.asked == Asked::Tail {
             for &head in &task.known {
                 let (targets, _) = given.of(task, head);
-                let goals = opened.scores_of_tails(graph, head, targets);
+                let mut goals = opened.scores_of_tails(graph, head, targets);
+                task.refuse(head, targets, &mut goals);
                 let rivals = rivals_of(opened, head, &goals);
                 let scores = opened.sides_of_tails(graph, head, &rivals, &vec![&goals[..]; rivals.len()]);
                 self.place(task, head, targets, &goals, &scores, &mut ranks);
@@ -94,7 +115,8 @@ impl Ranking {
         let mut waiting: Vec<(Entity, Vec<Entity>)> = Vec::new();
         let mut waiting_goals = Vec::new();
         let mut pairs = 0;
-        for (number, (&tail, goals)) in task.known.iter().zip(goals).enumerate() {
+        for (number, (&tail, mut goals)) in task.known.iter().zip(goals).enumerate() {
+            task.refuse(tail, given.of(task, tail).0, &mut goals);
             waiting.push((tail, rivals_of(opened, tail, &goals)));
             waiting_goals.push(goals);
             pairs += waiting[waiting.len() - 1].1.len();

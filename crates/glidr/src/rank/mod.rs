@@ -57,7 +57,13 @@ pub struct Ranking {
     pub hard: Option<Extraction>,
     /// The engine of message passing: none changes a rank.
     pub engine: Engine,
+    /// Whether an entity may be its own answer where no training fact of the predicate has one entity at
+    /// both ends. Else it comes last there: such a predicate is taken to be irreflexive.
+    pub self_answers: bool,
 }
+
+/// The score of an entity that is not its own answer: below all others.
+pub(crate) const REFUSED: f32 = -1.0;
 
 impl Default for Ranking {
     fn default() -> Self {
@@ -68,6 +74,7 @@ impl Default for Ranking {
             rounds: None,
             hard: None,
             engine: Engine::Auto,
+            self_answers: false,
         }
     }
 }
@@ -106,6 +113,8 @@ pub struct Convention {
     pub rounds: usize,
     /// `soft`, or the extraction of hard rules.
     pub scores: String,
+    /// Whether an entity may be its own answer where training never has that.
+    pub self_answers: bool,
 }
 
 /// The outcome of a ranking.
@@ -133,6 +142,8 @@ pub(crate) struct Task<'a> {
     predicate: Predicate,
     asked: Asked,
     known: Vec<Entity>,
+    /// Whether no entity is its own answer.
+    irreflexive: bool,
 }
 
 /// All true answers: (predicate, asked, known end) → answers.
@@ -180,24 +191,36 @@ impl Ranking {
             )));
         }
         let truth = truth(data);
-        let tasks = tasks(model, data, &facts, self.at_once(&view.graph));
+        let tasks = tasks(model, data, &facts, self.at_once(&view.graph), &self.irreflexive(data));
         let (done, all) = (AtomicUsize::new(0), 2 * facts.len());
         let questions = questions(&facts);
+        let prepare = |task: &Task| {
+            let prepare = |ensemble| {
+                Scorer::with_engine(self.engine, ensemble, model.schema, &view.graph, rounds, self.hard)
+            };
+            (task.predicate, task.ensemble.map(prepare))
+        };
         let answered: Vec<Vec<Rank>> = tasks
             .par_iter()
-            .map(|task| {
-                let scorer = task.ensemble.map(|ensemble| {
-                    Scorer::with_engine(self.engine, ensemble, model.schema, &view.graph, rounds, self.hard)
-                });
-                let known = Known { questions: &questions, truth: &truth };
-                let ranks = match scorer.as_ref().and_then(Scorer::opened).filter(|_| by_bounds) {
-                    Some(mut opened) => self.answer_openly(task, &mut opened, &view.graph, known),
-                    None => self.answer(task, scorer.as_ref(), known, view.graph.entities(), by_bounds),
-                };
-                let now = done.fetch_add(ranks.len(), Ordering::Relaxed) + ranks.len();
-                watch(now, all);
-                ranks
-            })
+            .map_init(
+                || None,
+                |ready: &mut Option<(Predicate, Option<Scorer>)>, task| {
+                    // Tasks of one predicate follow each other, mostly on the same thread.
+                    if ready.as_ref().is_none_or(|(predicate, _)| *predicate != task.predicate) {
+                        *ready = None; // its memory first
+                        *ready = Some(prepare(task));
+                    }
+                    let scorer = ready.as_ref().and_then(|(_, scorer)| scorer.as_ref());
+                    let known = Known { questions: &questions, truth: &truth };
+                    let ranks = match scorer.and_then(Scorer::opened).filter(|_| by_bounds) {
+                        Some(mut opened) => self.answer_openly(task, &mut opened, &view.graph, known),
+                        None => self.answer(task, scorer, known, view.graph.entities(), by_bounds),
+                    };
+                    let now = done.fetch_add(ranks.len(), Ordering::Relaxed) + ranks.len();
+                    watch(now, all);
+                    ranks
+                },
+            )
             .collect();
         let mut ranks = answered.concat();
         ranks.sort_by_key(|rank| (rank.fact, rank.asked));
@@ -210,6 +233,11 @@ impl Ranking {
     /// How many known ends a task has: with the sparse engine many, so that heads are shared.
     fn at_once(&self, graph: &Graph) -> usize {
         if self.engine.chosen(graph) == Engine::Sparse { 256 } else { lane_width(graph) }
+    }
+
+    /// For every predicate whether no entity is its own answer.
+    pub(crate) fn irreflexive(&self, data: &Dataset) -> Vec<bool> {
+        if self.self_answers { vec![false; data.names().predicates.len()] } else { data.irreflexive() }
     }
 
     /// What the figures of this ranking mean: every entity of the data is a candidate.
@@ -225,6 +253,7 @@ impl Ranking {
             candidates: data.names().entities.len(),
             rounds,
             scores,
+            self_answers: self.self_answers,
         }
     }
 
@@ -242,7 +271,13 @@ impl Ranking {
 }
 
 /// The questions of `facts`, those with a predicate and an end in common together.
-fn tasks<'a>(model: &'a Model, data: &Dataset, facts: &[Triple], at_once: usize) -> Vec<Task<'a>> {
+fn tasks<'a>(
+    model: &'a Model,
+    data: &Dataset,
+    facts: &[Triple],
+    at_once: usize,
+    irreflexive: &[bool],
+) -> Vec<Task<'a>> {
     let mut known: BTreeMap<(Predicate, Asked), Vec<Entity>> = BTreeMap::new();
     for fact in facts {
         known.entry((fact.predicate, Asked::Tail)).or_default().push(fact.head);
@@ -254,8 +289,9 @@ fn tasks<'a>(model: &'a Model, data: &Dataset, facts: &[Triple], at_once: usize)
         known.dedup();
         let name = data.names().predicates.name(predicate.0);
         let ensemble = model.target(name).ok().filter(|ensemble| !ensemble.rules.is_empty());
+        let irreflexive = irreflexive[predicate.0 as usize];
         for known in known.chunks(at_once) {
-            tasks.push(Task { ensemble, predicate, asked, known: known.to_vec() });
+            tasks.push(Task { ensemble, predicate, asked, known: known.to_vec(), irreflexive });
         }
     }
     tasks

@@ -82,7 +82,30 @@ impl Opened {
         tails: &[Entity],
         goals: &[&[f32]],
     ) -> Vec<f32> {
-        // With an odd number of rounds a bracket would be the score itself.
+        let mut brackets = vec![[0.0f32; 2]; tails.len()];
+        let pairs: Vec<_> = tails.iter().map(|&tail| (head, tail)).collect();
+        for (block, votes) in self.blocks.iter_mut().zip(&self.votes) {
+            for (sums, lanes) in brackets.iter_mut().zip(block.brackets(graph, &pairs)) {
+                sums.iter_mut().zip(&lanes).for_each(|(sum, lanes)| add_votes(sum, votes, lanes));
+            }
+        }
+        let (mut scores, open) = told(&brackets, goals);
+        let tails: Vec<Entity> = open.iter().map(|&place| tails[place]).collect();
+        let goals: Vec<&[f32]> = open.iter().map(|&place| goals[place]).collect();
+        let rest = self.sides_of_anchored(graph, head, &tails, &goals);
+        open.into_iter().zip(rest).for_each(|(place, score)| scores[place] = score);
+        scores
+    }
+
+    /// The same by brackets that know the head.
+    fn sides_of_anchored(
+        &mut self,
+        graph: &Graph,
+        head: Entity,
+        tails: &[Entity],
+        goals: &[&[f32]],
+    ) -> Vec<f32> {
+        // With an odd number of rounds such a bracket would be the score itself.
         if self.rounds % 2 == 1 || self.is_few(tails) {
             return self.scores_of_tails(graph, head, tails);
         }
@@ -93,15 +116,9 @@ impl Opened {
                 sums.iter_mut().zip(&lanes).for_each(|(sum, lanes)| add_votes(sum, votes, lanes));
             }
         }
-        let is_told = |place: usize| {
-            let [low, high] = brackets[place];
-            let beside = |goal: &f32| low > goal * (1.0 + MARGIN) || high < goal * (1.0 - MARGIN);
-            goals[place].iter().all(beside)
-        };
-        let open: Vec<usize> = (0..tails.len()).filter(|&place| !is_told(place)).collect();
-        let mut scores: Vec<f32> = brackets.iter().map(|bracket| bracket[0]).collect();
-        let exact =
-            self.scores_of_tails(graph, head, &open.iter().map(|&place| tails[place]).collect::<Vec<_>>());
+        let (mut scores, open) = told(&brackets, goals);
+        let tails: Vec<Entity> = open.iter().map(|&place| tails[place]).collect();
+        let exact = self.scores_of_tails(graph, head, &tails);
         open.into_iter().zip(exact).for_each(|(place, score)| scores[place] = score);
         scores
     }
@@ -179,6 +196,17 @@ impl Opened {
             self.blocks.iter_mut().for_each(|block| block.anchor(graph, head));
         }
     }
+}
+
+/// The lower ends of `brackets`, and the places of those that do not tell on which side of each goal a
+/// score is.
+fn told(brackets: &[[f32; 2]], goals: &[&[f32]]) -> (Vec<f32>, Vec<usize>) {
+    let is_open = |&place: &usize| {
+        let [low, high] = brackets[place];
+        let beside = |goal: &f32| low > goal * (1.0 + MARGIN) || high < goal * (1.0 - MARGIN);
+        !goals[place].iter().all(beside)
+    };
+    (brackets.iter().map(|bracket| bracket[0]).collect(), (0..brackets.len()).filter(is_open).collect())
 }
 
 /// `sum += vote · score`, rule by rule.

@@ -21,7 +21,9 @@ use crate::error::{Error, Result};
 use crate::graph::{Dataset, Entity, Graph, Predicate, Split, Triple};
 use crate::infer::lane_width;
 use crate::model::{Background, Model};
-use crate::rank::{Asked, Bounds, Rank, Ranked, Ranking, Scorer, TIE, Ties, Truth, count, questions, truth};
+use crate::rank::{
+    Asked, Bounds, REFUSED, Rank, Ranked, Ranking, Scorer, TIE, Ties, Truth, count, questions, truth,
+};
 use crate::solve::{Ended, Facts, Limits, Solver};
 
 /// The shares that are tried.
@@ -67,6 +69,7 @@ struct Room<'a> {
     plainly: bool,
     questions: &'a Truth,
     truth: &'a Truth,
+    irreflexive: Vec<bool>,
 }
 
 impl Joined {
@@ -229,6 +232,7 @@ fn answer(
         plainly,
         questions: &questions,
         truth: &truth,
+        irreflexive: ranking.irreflexive(data),
     };
     let (done, all) = (AtomicUsize::new(0), 2 * held_out.len());
     let answered: Vec<(Vec<Answer>, Ended)> = tasks
@@ -268,7 +272,8 @@ impl Room<'_> {
                 _ => vec![None; known.len()],
             };
             for (&known, bounds) in known.iter().zip(&bounds) {
-                let (hard, how) = self.searched(set, &solvers, asked, known);
+                let own = Some(known).filter(|_| self.irreflexive[predicate.0 as usize]);
+                let (hard, how) = self.searched(set, &solvers, asked, known, own);
                 if how != Ended::Complete {
                     ended = how;
                 }
@@ -279,17 +284,21 @@ impl Room<'_> {
         Ok((answers, ended))
     }
 
-    /// Every candidate's searched score, divided by the most of them.
+    /// Every candidate's searched score but for a refused one's, divided by the most of them.
     fn searched(
         &self,
         set: Option<&RuleSet>,
         solvers: &[Solver],
         asked: Asked,
         known: Entity,
+        refused: Option<Entity>,
     ) -> (Vec<f64>, Ended) {
         let entities = self.graph.entities();
         let Some(set) = set else { return (vec![0.0; entities], Ended::Complete) };
         let (mut scores, ended) = set.scores(solvers, asked, known, entities);
+        if let Some(refused) = refused {
+            scores[refused.index()] = 0.0;
+        }
         let most = scores.iter().copied().fold(0.0, f64::max);
         if most > 0.0 {
             for score in &mut scores {
@@ -315,13 +324,16 @@ impl Room<'_> {
             let found = scorer.map_or(vec![0.0; of.len()], |scorer| scorer.scores(&pairs(of)));
             found.into_iter().map(f64::from).collect()
         };
-        let everyone: Vec<Entity> = (0..hard.len() as u32).map(Entity).collect();
+        let is_refused = |entity: Entity| self.irreflexive[predicate.0 as usize] && entity == known;
+        let everyone: Vec<Entity> =
+            (0..hard.len() as u32).map(Entity).filter(|&entity| !is_refused(entity)).collect();
         // The most that any candidate has; without bounds all are scored anyway.
         let most = match (scorer, bounds) {
             (None, _) => 0.0,
-            (Some(scorer), Some(_)) => {
-                scorer.best(asked, known, 1, |_| true).first().map_or(0.0, |best| f64::from(best.score))
-            }
+            (Some(scorer), Some(_)) => scorer
+                .best(asked, known, 1, |entity| !is_refused(entity))
+                .first()
+                .map_or(0.0, |best| f64::from(best.score)),
             (Some(_), None) => scores(&everyone).into_iter().fold(0.0, f64::max),
         };
         let soft = |score: f64| if most > 0.0 { score / most } else { 0.0 };
@@ -330,7 +342,11 @@ impl Room<'_> {
         let goals: Vec<Vec<f64>> = targets
             .iter()
             .zip(scores(targets))
-            .map(|(&target, score)| shares.iter().map(|&share| joined(share, target, soft(score))).collect())
+            .map(|(&target, score)| {
+                let goal = |&share: &f64| joined(share, target, soft(score));
+                let refused = vec![f64::from(REFUSED); shares.len()];
+                if is_refused(target) { refused } else { shares.iter().map(goal).collect() }
+            })
             .collect();
         let tie = f64::from(TIE);
         let lowest = |place: usize| goals.iter().map(|goal| goal[place]).fold(f64::INFINITY, f64::min);

@@ -68,6 +68,9 @@ impl Setting<'_> {
         let listed = &facts[..facts.len().min(LISTED)];
         let asking = &facts[..facts.len().min(FACTS.0)];
         let mut lines = Lines::new(walk, target, asking, &valid, &all_valid);
+        if self.irreflexive[target.0 as usize] {
+            lines.refuse_own();
+        }
         let most = Most { chains: search.chains / 4, marks: search.base / 4, both: search.base };
         let listed = bodies(walk, &self.graph, target, listed, search.least_support, most);
         let (mut measured, mut counted, mut ended) = (Vec::<Measured>::new(), 0, Ended::Complete);

@@ -114,6 +114,17 @@ impl Lines {
         self.all.push(Line { asked, known, from_valid, answers, left_out, places });
     }
 
+    /// Leaves out of every question its known end.
+    pub fn refuse_own(&mut self) {
+        for line in &mut self.all {
+            if let Err(place) = line.left_out.binary_search(&line.known)
+                && line.answers.binary_search(&line.known).is_err()
+            {
+                line.left_out.insert(place, line.known);
+            }
+        }
+    }
+
     /// How many places there are.
     pub fn places(&self) -> usize {
         self.holds.len()

@@ -59,6 +59,9 @@ pub struct Search {
     /// Whether, once the way of joining is chosen on *valid*, weights are fitted to its facts too. Leave
     /// this off when *valid* itself is to be ranked.
     pub fit_valid: bool,
+    /// Whether a rule is blamed for answers that are an entity with itself where no training fact of the
+    /// target is: not if such answers are refused anyway ([`Ranking::self_answers`](crate::Ranking)).
+    pub self_answers: bool,
 }
 
 impl Default for Search {
@@ -73,6 +76,7 @@ impl Default for Search {
             time: None,
             join: None,
             fit_valid: true,
+            self_answers: false,
         }
     }
 }
@@ -121,6 +125,7 @@ struct Setting<'a> {
     facts: Facts,
     model: Option<&'a Model>,
     extra: &'a [Rule],
+    irreflexive: Vec<bool>,
 }
 
 impl Search {
@@ -141,7 +146,8 @@ impl Search {
             (names.entities.len(), names.predicates.len(), names.properties.len());
         let graph = Graph::new(entities, predicates, properties, &facts, data.traits());
         let facts = Facts::from(&graph);
-        let setting = Setting { search: self, data, graph, facts, model, extra };
+        let irreflexive = if self.self_answers { vec![false; predicates] } else { data.irreflexive() };
+        let setting = Setting { search: self, data, graph, facts, model, extra, irreflexive };
         for rule in extra {
             Solver::new(rule, &setting.facts, Limits::default())?;
         }
@@ -250,7 +256,10 @@ impl Setting<'_> {
     fn candidate(&self, rule: &Rule, positives: usize) -> Option<Candidate> {
         let limits = Limits { time: self.search.time, answers: Some(positives * MOST_ANSWERS) };
         let solver = Solver::new(rule, &self.facts, limits).ok()?;
-        let found = solver.fair_answers();
+        let mut found = solver.fair_answers();
+        if self.irreflexive[rule.target.0 as usize] {
+            found.value.retain(|(head, tail)| head != tail);
+        }
         if found.ended != Ended::Complete {
             return None;
         }

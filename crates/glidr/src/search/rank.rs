@@ -9,7 +9,7 @@ use super::RuleSet;
 use crate::error::{Error, Result};
 use crate::graph::{Dataset, Entity, Graph, Predicate, Triple};
 use crate::model::Background;
-use crate::rank::{Asked, Rank, Ranked, Ranking, TIE, count, questions, truth};
+use crate::rank::{Asked, REFUSED, Rank, Ranked, Ranking, TIE, count, questions, truth};
 use crate::solve::{Ended, Facts, Limits};
 
 impl Ranking {
@@ -38,7 +38,7 @@ impl Ranking {
                 data.source
             )));
         }
-        let (truth, questions) = (truth(data), questions(&held_out));
+        let (truth, questions, irreflexive) = (truth(data), questions(&held_out), self.irreflexive(data));
         let mut tasks: BTreeMap<(Predicate, Asked), Vec<Entity>> = BTreeMap::new();
         for &(predicate, asked, known) in questions.keys() {
             tasks.entry((predicate, asked)).or_default().push(known);
@@ -52,12 +52,15 @@ impl Ranking {
                 let (mut ranks, mut how) = (Vec::new(), Ended::Complete);
                 for &known in known {
                     let key = (predicate, asked, known);
-                    let (scores, ended) = match set {
+                    let (mut scores, ended) = match set {
                         Some(set) => set.scores(&solvers, asked, known, entities),
                         None => (vec![0.0; entities], Ended::Complete),
                     };
                     if ended != Ended::Complete {
                         how = ended;
+                    }
+                    if irreflexive[predicate.0 as usize] {
+                        scores[known.index()] = f64::from(REFUSED);
                     }
                     for &target in &questions[&key] {
                         let goal = scores[target.index()];

@@ -52,7 +52,7 @@ proptest! {
         traits in prop::collection::vec((0u8..25, 0u8..2), 0..20),
         logits in prop::collection::vec(-4.0f32..4.0, 211),
         (variables, rounds) in (2usize..=5, 1usize..=4),
-        (hard, mean, sparse) in (prop::bool::ANY, prop::bool::ANY, prop::bool::ANY),
+        (hard, mean, sparse, self_answers) in (prop::bool::ANY, prop::bool::ANY, prop::bool::ANY, prop::bool::ANY),
     ) {
         let data = data_of(&facts, &traits);
         let model = model_of(&data, variables, rounds, &logits);
@@ -60,6 +60,7 @@ proptest! {
             hard: hard.then_some(Extraction::TopP(0.4)),
             ties: if mean { Ties::Mean } else { Ties::Random },
             engine: if sparse { Engine::Sparse } else { Engine::Dense },
+            self_answers,
             ..Ranking::default()
         };
         let fast = ranking.run(&model, &data, &|_, _| {}).expect("there are test facts");
@@ -103,6 +104,31 @@ fn a_predicate_without_rules_ties_all_its_candidates() {
     assert_eq!(ranked.without_rules, ["p0"]);
     let of_p0 = |rank: &&glidr::rank::Rank| rank.fact.predicate == Predicate(0);
     assert!(ranked.ranks.iter().filter(of_p0).all(|rank| rank.rank > 5.0), "nobody leads where all tie");
+}
+
+#[test]
+fn an_entity_is_its_own_answer_only_where_a_training_fact_says_so() {
+    let folder = tempfile::tempdir().expect("a folder for small files");
+    let write = |name: &str, text: &str| {
+        std::fs::write(folder.path().join(format!("{name}.txt")), text).expect("a small file");
+    };
+    write("facts", "a\tlikes\tb\nb\tlikes\tb\na\tknows\tc\n");
+    write("train", "b\tlikes\ta\nb\tknows\ta\n");
+    write("valid", "c\tlikes\ta\n");
+    write("test", "c\tlikes\tb\nc\tknows\tb\nc\tknows\tc\n");
+    let data = Dataset::open(folder.path(), 0).expect("a sound folder");
+    assert_eq!(data.irreflexive(), [true, false], "knows, likes");
+    let mut model = model_of(&data, 3, 2, &[0.0]);
+    model.ensembles.iter_mut().for_each(|ensemble| ensemble.rules.clear());
+    let ranks = |self_answers| {
+        let ranking = Ranking { ties: Ties::Mean, self_answers, ..Ranking::default() };
+        let ranked = ranking.run(&model, &data, &|_, _| {}).expect("there are test facts");
+        ranked.ranks.iter().map(|rank| rank.rank).collect::<Vec<f64>>()
+    };
+    // Without rules all candidates tie that are not known to be true. In order: knows(c, b) asks for b
+    // and for c, knows(c, c) for each c, likes(c, b) for b and for c.
+    assert_eq!(ranks(true), [1.5, 2.0, 1.5, 1.5, 1.5, 1.0]);
+    assert_eq!(ranks(false), [1.5, 1.5, 2.0, 2.0, 1.5, 1.0]);
 }
 
 #[test]

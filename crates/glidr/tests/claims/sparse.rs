@@ -158,6 +158,19 @@ proptest! {
     }
 
     #[test]
+    fn brackets_by_the_ends_neighbours_hold_the_score(wide in wide()) {
+        let plain = plainly(&wide).0;
+        let mut sparse = Sparse::default();
+        sparse.prepare(&wide.graph, &wide.tables().iter().collect::<Vec<_>>(), wide.rounds);
+        for (n, [low, high]) in sparse.brackets(&wide.graph, &wide.pairs).into_iter().enumerate() {
+            for (rule, plain) in plain.iter().enumerate() {
+                let (low, high, score) = (low[rule], high[rule], plain[n]);
+                prop_assert!(low <= score * 1.00001 && score <= high * 1.00001, "rule {rule}, pair {n}: {low} {score} {high}");
+            }
+        }
+    }
+
+    #[test]
     fn the_sparse_engine_gives_the_derivatives_of_the_plain_one(mut wide in wide()) {
         wide.hard = false;
         if let Some(finding) = other_derivative(&wide) {
