@@ -44,6 +44,10 @@ pub struct SettingFlags {
     /// rules start out looking for a way through other entities [default: 0]
     #[arg(long, value_name = "LOGIT", allow_negative_numbers = true)]
     indirect: Option<f32>,
+    /// Share of the loss that is taken of the sum of eight rules' scores, so that each learns what the
+    /// others miss; the rest is each rule's own, as in the paper [default: 0]
+    #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]
+    together: Option<f32>,
     /// Where positives come from: train (the paper's way, with facts as background), or all (facts
     /// and train, with each batch's own facts taken out of the background for its step)
     /// [default: train]
@@ -97,6 +101,7 @@ impl SettingFlags {
         set(&mut training.decay, self.decay);
         set(&mut training.spread, self.spread);
         set(&mut training.indirect, self.indirect);
+        set(&mut training.together, self.together);
         set(&mut training.positives, self.positives.map(Into::into));
         set(&mut training.engine, self.engine.map(Into::into));
         set(&mut training.seed, self.seed);

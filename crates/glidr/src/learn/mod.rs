@@ -149,6 +149,7 @@ impl<'d> Run<'d> {
         let (mut units, mut unit_targets) = (Vec::new(), Vec::new());
         // The sparse engine works on eight rules at the cost of little more than one.
         let block = match engine {
+            _ if training.together > 0.0 => RULES_PER_UNIT,
             Engine::Sparse => RULES_PER_UNIT,
             _ => (trained.len() * training.rules / LEAST_UNITS).clamp(1, RULES_PER_UNIT),
         };

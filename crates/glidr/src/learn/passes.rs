@@ -1,6 +1,7 @@
 //! Both engines behind one door: losses and gradients of some rules on one batch.
 
-use super::{Pair, pairwise_logistic};
+use super::Pair;
+use super::loss::Shares;
 use crate::graph::Graph;
 use crate::infer::{Batch, Engine, Slots, Sparse, Tables, Tape, Weights, lane_width};
 use crate::rule::Schema;
@@ -28,8 +29,8 @@ pub(crate) trait Passes {
     /// The scores of all pairs, rule by rule.
     fn scores(&mut self, rules: &[Weights]) -> Vec<Vec<f32>>;
 
-    /// Each rule's loss, and `share` of its derivative by the weights.
-    fn losses(&mut self, rules: &[Weights], positives: usize, share: f32) -> Vec<(f32, Slots)>;
+    /// Each rule's own loss, and the derivative of the shared loss by its weights.
+    fn losses(&mut self, rules: &[Weights], positives: usize, shares: Shares) -> Vec<(f32, Slots)>;
 }
 
 impl Room {
@@ -73,19 +74,18 @@ impl<'a, const W: usize> ByLanes<'a, W> {
             .collect()
     }
 
-    fn loss_of(&mut self, weights: &Weights, positives: usize, share: f32) -> (f32, Slots) {
+    /// The adjoint of [`ByLanes::scores_of`], to be called right after it.
+    fn adjoint_of(&mut self, tables: &Tables, weights: &Weights, d_scores: &[f32]) -> Slots {
         let Task { schema, graph, .. } = self.task;
-        let tables = Tables::new(weights, schema, graph);
-        let (loss, d_scores) = pairwise_logistic(&self.scores_of(&tables), positives);
         let mut d_tables = Tables::zero(schema, graph);
         for ((batch, tape), d) in self.groups.iter().zip(self.tapes.iter_mut()).zip(d_scores.chunks(W)) {
             let mut lanes = [0.0; W];
-            lanes.iter_mut().zip(d).for_each(|(lane, d)| *lane = d * share);
-            tape.adjoint(graph, &tables, batch, &lanes, &mut d_tables);
+            lanes.iter_mut().zip(d).for_each(|(lane, d)| *lane = *d);
+            tape.adjoint(graph, tables, batch, &lanes, &mut d_tables);
         }
         let mut d_weights = Slots::zero(&schema);
         Tables::adjoint(d_tables, weights, graph, &mut d_weights, None);
-        (loss, d_weights)
+        d_weights
     }
 }
 
@@ -95,8 +95,21 @@ impl<const W: usize> Passes for ByLanes<'_, W> {
         rules.iter().map(|weights| self.scores_of(&Tables::new(weights, schema, graph))).collect()
     }
 
-    fn losses(&mut self, rules: &[Weights], positives: usize, share: f32) -> Vec<(f32, Slots)> {
-        rules.iter().map(|weights| self.loss_of(weights, positives, share)).collect()
+    fn losses(&mut self, rules: &[Weights], positives: usize, shares: Shares) -> Vec<(f32, Slots)> {
+        let Task { schema, graph, .. } = self.task;
+        // A rule's loss waits for the others' scores only where it is taken of their sum too.
+        let known = (shares.together > 0.0).then(|| shares.losses(&self.scores(rules), positives));
+        let mut losses = Vec::with_capacity(rules.len());
+        for (number, weights) in rules.iter().enumerate() {
+            let tables = Tables::new(weights, schema, graph);
+            let scores = self.scores_of(&tables);
+            let (loss, d_scores) = match &known {
+                Some(known) => known[number].clone(),
+                None => shares.losses(&[scores], positives).remove(0),
+            };
+            losses.push((loss, self.adjoint_of(&tables, weights, &d_scores)));
+        }
+        losses
     }
 }
 
@@ -116,13 +129,13 @@ impl Passes for BySparse<'_> {
         (0..rules.len()).map(|rule| scores.iter().map(|lanes| lanes[rule]).collect()).collect()
     }
 
-    fn losses(&mut self, rules: &[Weights], positives: usize, share: f32) -> Vec<(f32, Slots)> {
+    fn losses(&mut self, rules: &[Weights], positives: usize, shares: Shares) -> Vec<(f32, Slots)> {
         let Task { schema, graph, pairs, .. } = self.task;
         let mut d_scores = vec![[0.0; Sparse::RULES]; pairs.len()];
         let mut losses = Vec::new();
-        for (rule, scores) in self.scores(rules).iter().enumerate() {
-            let (loss, d) = pairwise_logistic(scores, positives);
-            d_scores.iter_mut().zip(d).for_each(|(lanes, d)| lanes[rule] = d * share);
+        let scores = self.scores(rules);
+        for (rule, (loss, d)) in shares.losses(&scores, positives).into_iter().enumerate() {
+            d_scores.iter_mut().zip(d).for_each(|(lanes, d)| lanes[rule] = d);
             losses.push(loss);
         }
         let d_tables = self.sparse.adjoint(graph, &d_scores);

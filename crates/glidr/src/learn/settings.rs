@@ -48,6 +48,9 @@ pub struct Training {
     /// Added, in every fourth rule, to the first logit of `P_true` in the slot between X and Y: such
     /// rules start out looking for a way through other entities.
     pub indirect: f32,
+    /// The share of the loss that is taken of the sum of eight rules' scores, from 0 to 1; the rest is the
+    /// mean of each rule's own, the paper's loss. What others already tell apart then moves a rule less.
+    pub together: f32,
     /// Where positives come from.
     pub positives: Positives,
     /// How negatives are drawn: each way equally often.
@@ -77,6 +80,7 @@ impl Default for Training {
             decay: 0.1,
             spread: 1.0,
             indirect: 0.0,
+            together: 0.0,
             positives: Positives::Train,
             negatives: Negative::ALL.to_vec(),
             engine: Engine::Auto,
@@ -138,6 +142,9 @@ impl Training {
             if !(found.is_finite() && found >= 0.0) {
                 return Err(Error::Setting(format!("{name} must be a number of at least 0, but is {found}")));
             }
+        }
+        if !(0.0..=1.0).contains(&self.together) {
+            return Err(Error::Setting(format!("together must be from 0 to 1, but is {}", self.together)));
         }
         if self.negatives.is_empty() {
             return Err(Error::Setting(

@@ -7,6 +7,7 @@ use std::ops::Range;
 
 use rand_distr::{Distribution, StandardNormal};
 
+use super::loss::Shares;
 use super::passes::{Room, Task};
 use super::{AdamW, Pair, Sampler, Training, pairwise_logistic};
 use crate::graph::{Graph, Predicate, Veil};
@@ -104,8 +105,9 @@ impl Unit {
         let graph = background(setting.training_graph, veil, &pairs[..positives]);
         let weights = self.weights(&setting.schema);
         let task = Task { schema: setting.schema, rounds: training.rounds, graph, pairs: &pairs };
-        let share = 1.0 / training.rules as f32;
-        let losses = room.with(setting.engine, task, |passes| passes.losses(&weights, positives, share));
+        let shares =
+            Shares { own: (1.0 - training.together) / training.rules as f32, together: training.together };
+        let losses = room.with(setting.engine, task, |passes| passes.losses(&weights, positives, shares));
         let mut total = 0.0;
         for ((state, weights), (loss, mut d_weights)) in self.states.iter_mut().zip(&weights).zip(losses) {
             Slots::soft_adjoint(weights, &mut d_weights, &setting.schema);

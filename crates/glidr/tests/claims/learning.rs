@@ -50,10 +50,20 @@ fn the_sparse_engine_and_all_positives_give_byte_equal_files_on_any_number_of_th
 }
 
 #[test]
+fn rules_that_learn_together_give_byte_equal_files_on_any_number_of_threads_too() {
+    for engine in [Engine::Dense, Engine::Sparse] {
+        let training = Training { engine, rules: 11, together: 0.8, ..quick() };
+        let one = bytes(&learn(&training, 1));
+        assert_eq!(one, bytes(&learn(&training, 3)));
+        assert_ne!(one, bytes(&learn(&Training { together: 0.0, ..training }, 1)));
+    }
+}
+
+#[test]
 fn both_engines_learn_the_same_but_for_the_order_of_summation() {
-    for positives in [Positives::Train, Positives::All] {
+    for (positives, together) in [(Positives::Train, 0.0), (Positives::Train, 1.0), (Positives::All, 0.0)] {
         for variables in [2, 3, 4, 5] {
-            let training = Training { variables, positives, steps: 12, ..quick() };
+            let training = Training { variables, positives, together, steps: 12, ..quick() };
             let losses = |engine| -> Vec<f32> {
                 let model = learn(&Training { engine, ..training.clone() }, 1);
                 model.ensembles.iter().flat_map(|ensemble| &ensemble.rules).map(|rule| rule.loss).collect()
