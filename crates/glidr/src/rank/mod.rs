@@ -17,7 +17,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use answer::Known;
 pub use metrics::Metrics;
 use rand::RngExt;
-use rayon::prelude::*;
 pub use scorer::{Answer, Asked, Bounds, Scorer};
 use serde::Serialize;
 
@@ -200,28 +199,27 @@ impl Ranking {
             };
             (task.predicate, task.ensemble.map(prepare))
         };
-        let answered: Vec<Vec<Rank>> = tasks
-            .par_iter()
-            .map_init(
-                || None,
-                |ready: &mut Option<(Predicate, Option<Scorer>)>, task| {
-                    // Tasks of one predicate follow each other, mostly on the same thread.
-                    if ready.as_ref().is_none_or(|(predicate, _)| *predicate != task.predicate) {
-                        *ready = None; // its memory first
-                        *ready = Some(prepare(task));
-                    }
-                    let scorer = ready.as_ref().and_then(|(_, scorer)| scorer.as_ref());
-                    let known = Known { questions: &questions, truth: &truth };
-                    let ranks = match scorer.and_then(Scorer::opened).filter(|_| by_bounds) {
-                        Some(mut opened) => self.answer_openly(task, &mut opened, &view.graph, known),
-                        None => self.answer(task, scorer, known, view.graph.entities(), by_bounds),
-                    };
-                    let now = done.fetch_add(ranks.len(), Ordering::Relaxed) + ranks.len();
-                    watch(now, all);
-                    ranks
-                },
-            )
-            .collect();
+        // Every thread takes the next task. Those of one predicate follow each other, so that each thread
+        // prepares its rules once at most.
+        let next = AtomicUsize::new(0);
+        let answered: Vec<Vec<Rank>> = rayon::broadcast(|_| {
+            let (mut ranks, mut ready) = (Vec::new(), None::<(Predicate, Option<Scorer>)>);
+            while let Some(task) = tasks.get(next.fetch_add(1, Ordering::Relaxed)) {
+                if ready.as_ref().is_none_or(|(predicate, _)| *predicate != task.predicate) {
+                    ready = None; // its memory first
+                    ready.get_or_insert_with(|| prepare(task));
+                }
+                let scorer = ready.as_ref().and_then(|(_, scorer)| scorer.as_ref());
+                let known = Known { questions: &questions, truth: &truth };
+                let found = match scorer.and_then(Scorer::opened).filter(|_| by_bounds) {
+                    Some(mut opened) => self.answer_openly(task, &mut opened, &view.graph, known),
+                    None => self.answer(task, scorer, known, view.graph.entities(), by_bounds),
+                };
+                watch(done.fetch_add(found.len(), Ordering::Relaxed) + found.len(), all);
+                ranks.extend(found);
+            }
+            ranks
+        });
         let mut ranks = answered.concat();
         ranks.sort_by_key(|rank| (rank.fact, rank.asked));
         let scores = self.hard.map_or("soft".into(), |extraction| extraction.to_string());
