@@ -48,7 +48,9 @@ impl Shares {
         });
         let of_rule = |scores: &Vec<f32>| {
             let (loss, mut d_scores) = pairwise_logistic(scores, positives);
-            d_scores.iter_mut().for_each(|d| *d *= self.own);
+            for d in &mut d_scores {
+                *d *= self.own;
+            }
             for (d, d_sum) in d_scores.iter_mut().zip(d_sums.iter().flatten()) {
                 *d += self.together * d_sum;
             }
