@@ -33,6 +33,10 @@ pub fn open_data(path: Option<&Path>, seed: u64, output: &Output) -> anyhow::Res
         let count = counted(noticed.unseen_entities, "entity");
         output.say(&format!("{}: {count} only in valid or test", data.source));
     }
+    if !noticed.unread.is_empty() {
+        let (source, names) = (&data.source, noticed.unread.join(", "));
+        output.say(&format!("{source}: not read, as splits are facts, train, valid and test: {names}"));
+    }
     if noticed.properties_left_out > 0 {
         let count = counted(noticed.properties_left_out, "property fact");
         output

@@ -55,6 +55,8 @@ pub struct Noticed {
     pub properties_left_out: usize,
     /// Whether the program divided the data itself, by the seed.
     pub divided_by_seed: bool,
+    /// Files of the folder that look like facts but are no split, and were not read.
+    pub unread: Vec<String>,
 }
 
 /// A knowledge graph in four splits.
@@ -152,7 +154,9 @@ impl Dataset {
             raw[Split::Facts as usize] = facts;
             raw[Split::Train as usize] = train;
         }
-        Ok(Self::number(source, raw, divide))
+        let mut dataset = Self::number(source, raw, divide);
+        dataset.noticed.unread = unread(folder)?;
+        Ok(dataset)
     }
 
     /// Divides facts 80/10/10 by the seed, the first part 3:1 into facts and train.
@@ -352,6 +356,21 @@ fn split_file(folder: &Path, split: Split) -> Result<Option<PathBuf>> {
     Ok(found.pop())
 }
 
+/// The files of a folder that end like facts but are no split, sorted.
+fn unread(folder: &Path) -> Result<Vec<String>> {
+    let mut unread = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(|error| Error::file(folder, error))? {
+        let name = entry.map_err(|error| Error::file(folder, error))?.file_name().display().to_string();
+        let stem = name.strip_suffix(".gz").unwrap_or(&name);
+        let stem = stem.strip_suffix(".txt").or(stem.strip_suffix(".tsv"));
+        if stem.is_some_and(|stem| Split::ALL.iter().all(|split| split.name() != stem)) {
+            unread.push(name);
+        }
+    }
+    unread.sort_unstable();
+    Ok(unread)
+}
+
 /// Divides facts 3:1 by the seed into background and positives; properties stay background.
 fn divide_train(mut facts: Vec<RawFact>, seed: u64) -> (Vec<RawFact>, Vec<RawFact>) {
     facts.sort_unstable();
@@ -414,6 +433,8 @@ mod tests {
             ("train.tsv", "c\tp\td\n"),
             ("valid.txt", "c\tp\td\n"),
             ("test.txt", "d\tq\tz\n"),
+            ("dev.tsv.gz", ""),
+            ("notes.md", ""),
         ]);
         let data = Dataset::open(folder.path(), 0).expect("a sound folder");
         let noticed = data.noticed();
@@ -421,6 +442,7 @@ mod tests {
         assert_eq!(noticed.leakage, [(Split::Train, Split::Valid, 1, "p(c, d)".to_owned())]);
         assert_eq!(noticed.unseen_predicates, ["q"]);
         assert_eq!(noticed.unseen_entities, 1);
+        assert_eq!(noticed.unread, ["dev.tsv.gz"]);
         assert_eq!(data.split(Split::Facts).len(), 2);
     }
 

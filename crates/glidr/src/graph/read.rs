@@ -31,6 +31,10 @@ pub(crate) fn read_facts(path: &Path) -> Result<Vec<RawFact>> {
     }
     let mut plain = BufReader::new(file);
     let start = plain.fill_buf().map_err(|error| Error::file(path, error))?;
+    // Safetensors: the length of a header in eight bytes, then the header.
+    if let Some([_, _, _, _, 0, 0, 0, 0, b'{']) = start.first_chunk::<9>() {
+        return Err(Error::data(path, "a file of facts was expected, but this is a model file"));
+    }
     let zipped = start.starts_with(&[0x1f, 0x8b]);
     if !zipped && path.extension().is_some_and(|ending| ending == "gz") {
         let finding = "the name ends in .gz, but the content is not gzip";
@@ -152,6 +156,12 @@ mod tests {
             read(b"a\tb\tc\na\t\xff\tc\n")
                 .is_err_and(|error| error.starts_with("FILE:2: ") && error.contains("byte 3"))
         );
+    }
+
+    #[test]
+    fn a_model_is_not_taken_for_facts() {
+        let error = read(b"\x40\x00\x00\x00\x00\x00\x00\x00{\"__metadata__\":{}}");
+        assert!(error.is_err_and(|error| error.ends_with("but this is a model file")));
     }
 
     #[test]

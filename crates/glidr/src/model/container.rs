@@ -109,6 +109,13 @@ impl<H: Serialize + DeserializeOwned> Container<H> {
         let what = format!("a {} file", format.replace('-', " "));
         let broken =
             |error: &dyn std::fmt::Display| refuse(format!("{what} must be whole safetensors, but: {error}"));
+        let first_line = bytes.split(|&byte| byte == b'\n').next().unwrap_or_default();
+        let is_text = std::str::from_utf8(first_line).is_ok_and(|line| line.contains('\t'));
+        if is_text && bytes.get(8) != Some(&b'{') {
+            return Err(refuse(format!(
+                "{what} was expected, but this is a text of facts, fields parted by tabs"
+            )));
+        }
         let (_, metadata) = SafeTensors::read_metadata(&bytes).map_err(|error| broken(&error))?;
         let tensors = SafeTensors::deserialize(&bytes).map_err(|error| broken(&error))?;
         let text = metadata.metadata().as_ref().and_then(|metadata| metadata.get("glidr"));
