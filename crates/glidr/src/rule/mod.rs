@@ -153,6 +153,26 @@ impl Rule {
         Rule::new(self.target, &body)
     }
 
+    /// The same rule with fewer variables, if it has some to spare: where taking one of them for another
+    /// term turns every literal into one that stands there already, it asks for nothing of its own.
+    pub fn folded(&self) -> Rule {
+        let mut rule = self.clone();
+        while let Some(body) = rule.folded_once() {
+            rule = Rule::new(rule.target, &body);
+        }
+        rule
+    }
+
+    fn folded_once(&self) -> Option<Vec<Literal>> {
+        let inner: Vec<Term> = inner_variables(&self.body).into_iter().collect();
+        let terms = || [Term::X, Term::Y].into_iter().chain(inner.iter().copied());
+        let ways = inner.iter().flat_map(|&spare| terms().map(move |other| (spare, other)));
+        ways.filter(|(spare, other)| spare != other).find_map(|(spare, other)| {
+            let body = self.renamed(|term| if term == spare { other } else { term });
+            body.iter().all(|literal| self.body.contains(literal)).then_some(body)
+        })
+    }
+
     /// The same rule under other numbers of predicates and properties; none where one has no number.
     pub fn renumbered(
         &self,

@@ -94,7 +94,7 @@ pub(super) fn both(a: &Rule, b: &Rule) -> Option<Rule> {
 mod tests {
     use super::*;
     use crate::graph::{Trait, Triple};
-    use crate::solve::{Facts, Limits};
+    use crate::solve::{Facts, Limits, Solver};
 
     #[test]
     fn a_chain_links_as_many_pairs_as_its_exact_support() {
@@ -113,6 +113,32 @@ mod tests {
                 assert_eq!(measures.support, count, "{rule:?}");
             }
         }
+    }
+
+    #[test]
+    fn folding_two_joined_bodies_drops_variables_and_changes_no_answer() {
+        let facts: Vec<Triple> = (0..60u32).map(|n| Triple::new(n * 7 % 11, n % 3, n * n % 11)).collect();
+        let graph = Graph::new(11, 3, 0, &facts, &[] as &[Trait]);
+        let index = Facts::from(&graph);
+        let answers =
+            |rule: &Rule| Solver::new(rule, &index, Limits::default()).expect("a sound rule").answers().value;
+        let pairs: Vec<_> = index.pairs(Predicate(0)).collect();
+        let found = chains(&graph, Predicate(0), &pairs, 1);
+        let mut shorter = 0;
+        for (a, _) in found.iter().step_by(3) {
+            for (b, _) in found.iter().step_by(4) {
+                let joined = both(a, b).expect("few variables");
+                let folded = joined.folded();
+                assert_eq!(answers(&joined), answers(&folded), "{joined:?} and {folded:?}");
+                shorter += usize::from(folded.variables() < joined.variables());
+            }
+        }
+        assert!(shorter > 0, "a body joined with itself at least");
+        let pair = |p, a, b| Literal::any_of(vec![Atom::Pair(Predicate(p), a, b)]);
+        let loose =
+            [pair(1, Term::Z(1), Term::X), pair(1, Term::Z(2), Term::X), pair(2, Term::Z(1), Term::Y)];
+        let tight = [pair(1, Term::Z(1), Term::X), pair(2, Term::Z(1), Term::Y)];
+        assert_eq!(Rule::new(Predicate(0), &loose).folded(), Rule::new(Predicate(0), &tight));
     }
 
     #[test]

@@ -132,7 +132,8 @@ impl Pool {
     /// The rule of a number as logic.
     pub fn rule(&self, number: usize) -> Rule {
         let (first, second) = self.rules[number].parts;
-        let joined = second.and_then(|second| both(&self.names[first], &self.names[second]));
+        let joined =
+            second.and_then(|second| both(&self.names[first], &self.names[second])).map(|rule| rule.folded());
         joined.unwrap_or_else(|| self.names[first].clone())
     }
 }
