@@ -155,6 +155,7 @@ impl Rule {
 
     /// The same rule with fewer variables, if it has some to spare: where taking one of them for another
     /// term turns every literal into one that stands there already, it asks for nothing of its own.
+    #[must_use]
     pub fn folded(&self) -> Rule {
         let mut rule = self.clone();
         while let Some(body) = rule.folded_once() {
