@@ -163,15 +163,16 @@ fn a_model_applied_to_data_that_lacks_its_predicates_says_which() {
 #[test]
 fn a_model_that_is_none_is_refused() {
     let folder = folder();
-    fs::write(folder.path().join("m.glidr"), "a\tp\tb\n").expect("a small file");
-    for command in ["eval m.glidr", "rules m.glidr", "predict m.glidr --target p --head a"] {
-        let output = run(folder.path(), command);
-        assert_eq!(output.status.code(), Some(1));
-        assert!(
-            stderr(&output).contains("m.glidr: a glidr model file must be whole safetensors"),
-            "{}",
-            stderr(&output)
-        );
+    for (content, finding) in
+        [("a\tp\tb\n", "but this is a text of facts"), ("nothing", "must be whole safetensors")]
+    {
+        fs::write(folder.path().join("m.glidr"), content).expect("a small file");
+        for command in ["eval m.glidr", "rules m.glidr", "predict m.glidr --target p --head a"] {
+            let output = run(folder.path(), command);
+            assert_eq!(output.status.code(), Some(1));
+            let told = stderr(&output);
+            assert!(told.contains("m.glidr: a glidr model file ") && told.contains(finding), "{told}");
+        }
     }
 }
 
