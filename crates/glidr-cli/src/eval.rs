@@ -8,12 +8,12 @@ use clap::{Args, ValueEnum};
 use glidr::rank::{Metrics, Ranked, Ties};
 use glidr::search::Joined;
 use glidr::solve::Ended;
-use glidr::{Dataset, Model, Ranking, Rule, Split};
+use glidr::{Dataset, Model, Ranking, Rule, Search, Split};
 use serde_json::{Value, json};
 
 use crate::output::{Output, counted, table};
 use crate::rule_file::RuleFile;
-use crate::search::{SearchFlags, targets_of};
+use crate::search::{self, SearchFlags, targets_of};
 use crate::settings::{EngineFlag, HardFlags, SelfFlag};
 use crate::sources::{open_both, say_lacking};
 
@@ -125,8 +125,11 @@ impl Eval {
         let mut joined = None;
         let (sets, reports) = if self.hard.is_search() || self.hard.is_joined() {
             let extra: Vec<Rule> = given.into_iter().flat_map(RuleFile::rules).collect();
-            let own = self.own.self_answers;
-            let run = |fit_valid| self.search.run(model, data, &extra, &targets, fit_valid, own, output);
+            let run = |fit_valid| {
+                let self_answers = self.own.self_answers;
+                let search = Search { self_answers, ..self.search.search(fit_valid) };
+                search::run(search, model, data, &extra, &targets, output)
+            };
             let searched = if self.hard.is_joined() {
                 // Shares are chosen by rules that have not seen valid.
                 let judged = run(false)?;

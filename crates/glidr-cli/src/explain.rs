@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::output::{Output, table};
 use crate::rule_file::{RuleFile, facts_without, rule_names};
-use crate::search::SearchFlags;
+use crate::search::{self, SearchFlags};
 use crate::settings::HardFlags;
 use crate::sources::{open_both, say_lacking};
 use crate::tell::{Judged, judge, trace_text, trace_value};
@@ -206,7 +206,7 @@ impl Explain {
         let rules: Vec<Rule> = if let Some(path) = &self.rules {
             RuleFile::open(path, data)?.rules()
         } else {
-            let found = self.search.run(model, data, &[], &[target], true, false, output)?;
+            let found = search::run(self.search.search(true), model, data, &[], &[target], output)?;
             found.sets.into_iter().flat_map(|set| set.rules).map(|weighed| weighed.rule).collect()
         };
         let rules = rules.into_iter().filter(|rule| rule.target == target).map(|rule| (rule, None)).collect();

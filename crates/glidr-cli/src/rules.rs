@@ -16,7 +16,7 @@ use serde_json::json;
 use crate::listing::{Format, Shown};
 use crate::output::Output;
 use crate::rule_file::{RuleFile, facts_of, rule_names, text_of};
-use crate::search::{SearchFlags, targets_of};
+use crate::search::{self, SearchFlags, targets_of};
 use crate::settings::HardFlags;
 use crate::sources::{open_both, open_data};
 
@@ -196,7 +196,7 @@ impl Rules {
             model.target(name)?;
         }
         targets.retain(|target| self.is_asked(*target, &data));
-        let searched = self.search.run(&model, &data, &[], &targets, true, false, output)?;
+        let searched = search::run(self.search.search(true), &model, &data, &[], &targets, output)?;
         let document = json!({ "extraction": "search", "search": searched.reports });
         self.of_sets(&searched.sets, &data, Some(&searched.reports), document, output)
     }

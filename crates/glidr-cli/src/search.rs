@@ -51,39 +51,36 @@ impl SearchFlags {
         Limits { time: self.search_time.map(Duration::from_secs), answers: None }
     }
 
-    /// Searches, with a progress bar.
-    #[expect(clippy::too_many_arguments, reason = "what a search is about, and how")]
-    pub fn run(
-        &self,
-        model: &Model,
-        data: &Dataset,
-        extra: &[Rule],
-        targets: &[Predicate],
-        fit_valid: bool,
-        self_answers: bool,
-        output: &Output,
-    ) -> anyhow::Result<Searched> {
+    /// The search that they ask for.
+    pub fn search(&self, fit_valid: bool) -> Search {
         let plain = Search::default();
-        let search = Search {
+        Search {
             time: self.search_time.map(Duration::from_secs),
             base: self.base.unwrap_or(plain.base),
             conjunctions: self.conjunctions.unwrap_or(plain.conjunctions),
             budget: self.budget.unwrap_or(plain.budget),
             chains: self.chains.unwrap_or(plain.chains),
             fit_valid,
-            self_answers,
             join: self.join.map(|join| Join::ALL[join as usize]),
             ..plain
-        };
-        let bar = output.bar(
-            targets.len() as u64,
-            "{bar:30} {pos} of {len} targets searched  {elapsed} gone, {eta} left",
-        );
-        let searched =
-            search.run(data, Some(model), extra, targets, &|done| bar.set_position(done as u64))?;
-        bar.finish_and_clear();
-        Ok(searched)
+        }
     }
+}
+
+/// Searches, with a progress bar.
+pub fn run(
+    search: Search,
+    model: &Model,
+    data: &Dataset,
+    extra: &[Rule],
+    targets: &[Predicate],
+    output: &Output,
+) -> anyhow::Result<Searched> {
+    let bar = output
+        .bar(targets.len() as u64, "{bar:30} {pos} of {len} targets searched  {elapsed} gone, {eta} left");
+    let searched = search.run(data, Some(model), extra, targets, &|done| bar.set_position(done as u64))?;
+    bar.finish_and_clear();
+    Ok(searched)
 }
 
 /// The predicates of the data that the model was told to learn; all that training sees if it was told none.

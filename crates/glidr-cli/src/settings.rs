@@ -136,8 +136,8 @@ fn set<T: Copy>(setting: &mut T, flag: Option<T>) {
 /// Whether an entity may be its own answer.
 #[derive(Args)]
 pub struct SelfFlag {
-    /// Let an entity be its own answer, as the paper does, also for predicates that no training fact
-    /// says of an entity and itself
+    /// Let an entity be its own answer also where no training fact of the predicate is about an entity
+    /// and itself
     #[arg(long)]
     pub self_answers: bool,
 }

@@ -190,7 +190,8 @@ impl Ranking {
             )));
         }
         let truth = truth(data);
-        let tasks = tasks(model, data, &facts, self.at_once(&view.graph), &self.irreflexive(data));
+        let tasks =
+            tasks(model, data, &facts, self.at_once(&view.graph), &irreflexive(data, self.self_answers));
         let (done, all) = (AtomicUsize::new(0), 2 * facts.len());
         let questions = questions(&facts);
         let prepare = |task: &Task| {
@@ -233,11 +234,6 @@ impl Ranking {
         if self.engine.chosen(graph) == Engine::Sparse { 256 } else { lane_width(graph) }
     }
 
-    /// For every predicate whether no entity is its own answer.
-    pub(crate) fn irreflexive(&self, data: &Dataset) -> Vec<bool> {
-        if self.self_answers { vec![false; data.names().predicates.len()] } else { data.irreflexive() }
-    }
-
     /// What the figures of this ranking mean: every entity of the data is a candidate.
     pub(crate) fn convention(&self, data: &Dataset, rounds: usize, scores: String) -> Convention {
         Convention {
@@ -266,6 +262,11 @@ impl Ranking {
             }
         }
     }
+}
+
+/// For every predicate whether no entity is its own answer.
+pub(crate) fn irreflexive(data: &Dataset, self_answers: bool) -> Vec<bool> {
+    if self_answers { vec![false; data.names().predicates.len()] } else { data.irreflexive() }
 }
 
 /// The questions of `facts`, those with a predicate and an end in common together.

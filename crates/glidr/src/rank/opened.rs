@@ -82,19 +82,9 @@ impl Opened {
         tails: &[Entity],
         goals: &[&[f32]],
     ) -> Vec<f32> {
-        let mut brackets = vec![[0.0f32; 2]; tails.len()];
         let pairs: Vec<_> = tails.iter().map(|&tail| (head, tail)).collect();
-        for (block, votes) in self.blocks.iter_mut().zip(&self.votes) {
-            for (sums, lanes) in brackets.iter_mut().zip(block.brackets(graph, &pairs)) {
-                sums.iter_mut().zip(&lanes).for_each(|(sum, lanes)| add_votes(sum, votes, lanes));
-            }
-        }
-        let (mut scores, open) = told(&brackets, goals);
-        let tails: Vec<Entity> = open.iter().map(|&place| tails[place]).collect();
-        let goals: Vec<&[f32]> = open.iter().map(|&place| goals[place]).collect();
-        let rest = self.sides_of_anchored(graph, head, &tails, &goals);
-        open.into_iter().zip(rest).for_each(|(place, score)| scores[place] = score);
-        scores
+        let brackets = self.brackets(tails.len(), |block| block.brackets(graph, &pairs));
+        settle(&brackets, tails, goals, |tails, goals| self.sides_of_anchored(graph, head, tails, goals))
     }
 
     /// The same by brackets that know the head.
@@ -110,17 +100,23 @@ impl Opened {
             return self.scores_of_tails(graph, head, tails);
         }
         self.anchor(graph, head);
-        let mut brackets = vec![[0.0f32; 2]; tails.len()];
+        let brackets = self.brackets(tails.len(), |block| block.brackets_of_tails(graph, tails));
+        settle(&brackets, tails, goals, |tails, _| self.scores_of_tails(graph, head, tails))
+    }
+
+    /// Brackets of the ensemble's scores, from those that `of` each block has of its rules'.
+    fn brackets(
+        &mut self,
+        count: usize,
+        mut of: impl FnMut(&mut Sparse) -> Vec<[[f32; Sparse::RULES]; 2]>,
+    ) -> Vec<[f32; 2]> {
+        let mut brackets = vec![[0.0f32; 2]; count];
         for (block, votes) in self.blocks.iter_mut().zip(&self.votes) {
-            for (sums, lanes) in brackets.iter_mut().zip(block.brackets_of_tails(graph, tails)) {
+            for (sums, lanes) in brackets.iter_mut().zip(of(block)) {
                 sums.iter_mut().zip(&lanes).for_each(|(sum, lanes)| add_votes(sum, votes, lanes));
             }
         }
-        let (mut scores, open) = told(&brackets, goals);
-        let tails: Vec<Entity> = open.iter().map(|&place| tails[place]).collect();
-        let exact = self.scores_of_tails(graph, head, &tails);
-        open.into_iter().zip(exact).for_each(|(place, score)| scores[place] = score);
-        scores
+        brackets
     }
 
     /// Whether so few tails are faster to score one by one: beyond two rounds, their head's profile
@@ -198,15 +194,25 @@ impl Opened {
     }
 }
 
-/// The lower ends of `brackets`, and the places of those that do not tell on which side of each goal a
-/// score is.
-fn told(brackets: &[[f32; 2]], goals: &[&[f32]]) -> (Vec<f32>, Vec<usize>) {
+/// The lower ends of brackets that tell on which side of each goal a score is; for all others what `rest`
+/// says of these tails and their goals.
+fn settle(
+    brackets: &[[f32; 2]],
+    tails: &[Entity],
+    goals: &[&[f32]],
+    rest: impl FnOnce(&[Entity], &[&[f32]]) -> Vec<f32>,
+) -> Vec<f32> {
     let is_open = |&place: &usize| {
         let [low, high] = brackets[place];
         let beside = |goal: &f32| low > goal * (1.0 + MARGIN) || high < goal * (1.0 - MARGIN);
         !goals[place].iter().all(beside)
     };
-    (brackets.iter().map(|bracket| bracket[0]).collect(), (0..brackets.len()).filter(is_open).collect())
+    let open: Vec<usize> = (0..brackets.len()).filter(is_open).collect();
+    let (tails, goals): (Vec<Entity>, Vec<&[f32]>) =
+        open.iter().map(|&place| (tails[place], goals[place])).unzip();
+    let mut scores: Vec<f32> = brackets.iter().map(|bracket| bracket[0]).collect();
+    open.into_iter().zip(rest(&tails, &goals)).for_each(|(place, score)| scores[place] = score);
+    scores
 }
 
 /// `sum += vote · score`, rule by rule.

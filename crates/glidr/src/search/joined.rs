@@ -22,7 +22,8 @@ use crate::graph::{Dataset, Entity, Graph, Predicate, Split, Triple};
 use crate::infer::lane_width;
 use crate::model::{Background, Model};
 use crate::rank::{
-    Asked, Bounds, REFUSED, Rank, Ranked, Ranking, Scorer, TIE, Ties, Truth, count, questions, truth,
+    Asked, Bounds, REFUSED, Rank, Ranked, Ranking, Scorer, TIE, Ties, Truth, count, irreflexive, questions,
+    truth,
 };
 use crate::solve::{Ended, Facts, Limits, Solver};
 
@@ -232,7 +233,7 @@ fn answer(
         plainly,
         questions: &questions,
         truth: &truth,
-        irreflexive: ranking.irreflexive(data),
+        irreflexive: irreflexive(data, ranking.self_answers),
     };
     let (done, all) = (AtomicUsize::new(0), 2 * held_out.len());
     let answered: Vec<(Vec<Answer>, Ended)> = tasks
@@ -272,8 +273,7 @@ impl Room<'_> {
                 _ => vec![None; known.len()],
             };
             for (&known, bounds) in known.iter().zip(&bounds) {
-                let own = Some(known).filter(|_| self.irreflexive[predicate.0 as usize]);
-                let (hard, how) = self.searched(set, &solvers, asked, known, own);
+                let (hard, how) = self.searched(set, &solvers, asked, known);
                 if how != Ended::Complete {
                     ended = how;
                 }
@@ -291,13 +291,12 @@ impl Room<'_> {
         solvers: &[Solver],
         asked: Asked,
         known: Entity,
-        refused: Option<Entity>,
     ) -> (Vec<f64>, Ended) {
         let entities = self.graph.entities();
         let Some(set) = set else { return (vec![0.0; entities], Ended::Complete) };
         let (mut scores, ended) = set.scores(solvers, asked, known, entities);
-        if let Some(refused) = refused {
-            scores[refused.index()] = 0.0;
+        if self.irreflexive[set.target.index()] {
+            scores[known.index()] = 0.0;
         }
         let most = scores.iter().copied().fold(0.0, f64::max);
         if most > 0.0 {

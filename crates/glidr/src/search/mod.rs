@@ -34,6 +34,7 @@ use serde::Serialize;
 use crate::error::Result;
 use crate::graph::{Dataset, Entity, Graph, Predicate, Property, Split, Triple};
 use crate::model::{Background, Model};
+use crate::rank::irreflexive;
 use crate::rule::Rule;
 use crate::solve::{Ended, Facts, Limits, Solver};
 
@@ -146,7 +147,7 @@ impl Search {
             (names.entities.len(), names.predicates.len(), names.properties.len());
         let graph = Graph::new(entities, predicates, properties, &facts, data.traits());
         let facts = Facts::from(&graph);
-        let irreflexive = if self.self_answers { vec![false; predicates] } else { data.irreflexive() };
+        let irreflexive = irreflexive(data, self.self_answers);
         let setting = Setting { search: self, data, graph, facts, model, extra, irreflexive };
         for rule in extra {
             Solver::new(rule, &setting.facts, Limits::default())?;

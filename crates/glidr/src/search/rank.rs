@@ -9,7 +9,7 @@ use super::RuleSet;
 use crate::error::{Error, Result};
 use crate::graph::{Dataset, Entity, Graph, Predicate, Triple};
 use crate::model::Background;
-use crate::rank::{Asked, REFUSED, Rank, Ranked, Ranking, TIE, count, questions, truth};
+use crate::rank::{Asked, REFUSED, Rank, Ranked, Ranking, TIE, count, irreflexive, questions, truth};
 use crate::solve::{Ended, Facts, Limits};
 
 impl Ranking {
@@ -38,7 +38,8 @@ impl Ranking {
                 data.source
             )));
         }
-        let (truth, questions, irreflexive) = (truth(data), questions(&held_out), self.irreflexive(data));
+        let (truth, questions, irreflexive) =
+            (truth(data), questions(&held_out), irreflexive(data, self.self_answers));
         let mut tasks: BTreeMap<(Predicate, Asked), Vec<Entity>> = BTreeMap::new();
         for &(predicate, asked, known) in questions.keys() {
             tasks.entry((predicate, asked)).or_default().push(known);

@@ -6,7 +6,7 @@
 //! walked over but the ends' own.
 
 use super::block::{LANES, Lanes, add_product, lower};
-use super::query::Setting;
+use super::query::{Setting, UNLINKED};
 
 /// A neighbour of one end: its place in the list of both ends' neighbours, and its class.
 type Near = (u32, u32);
@@ -21,9 +21,6 @@ pub(crate) struct Nearby {
     /// Bounds of each variable's entries there: `[low, high]`.
     domains: Vec<Vec<[Lanes; 2]>>,
 }
-
-/// No link: beyond every table.
-const UNLINKED: u32 = u32::MAX;
 
 impl Nearby {
     /// Puts both ends' neighbours on one list. Rows are sorted by entity.
