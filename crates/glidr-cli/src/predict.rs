@@ -8,11 +8,13 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use glidr::graph::Triple;
 use glidr::rank::{Answer, Asked};
-use glidr::solve::{Facts, Limits};
-use glidr::{Background, Ensemble, Entity, Extraction, Model, Predicate, Scorer, Split};
+use glidr::solve::{Ended, Facts, Limits, Solver};
+use glidr::{Background, Dataset, Entity, Extraction, Model, Predicate, Scorer, Search, Split};
 use serde_json::{Value, json};
 
 use crate::output::{Output, table};
+use crate::rule_file::{RuleFile, facts_of, facts_without, rule_names};
+use crate::search::{self, SearchFlags};
 use crate::settings::{HardFlags, SelfFlag};
 use crate::sources::{open_both, say_lacking};
 use crate::tell::{Judged, judge};
@@ -26,6 +28,13 @@ const TIME: u64 = 10;
 /// stands in valid or test is marked. With --explain the rules are those taken by --hard, or by top-p 0.25;
 /// an answer that is a known fact is explained without that fact.
 #[derive(Args)]
+#[command(
+    after_help = "With --hard search the rules are looked for first, as eval does, and candidates are scored by \
+    them, evaluated exactly; --rules FILE takes them from a file, as `glidr rules --hard search` writes one. Such \
+    scores order the candidates of one question and mean nothing beside those of another.\n\n\
+    Examples:\n  glidr predict my.glidr --target uncle --head Arthur --explain\n  \
+    glidr predict my.glidr --target uncle --tail Colin --hard search --explain"
+)]
 pub struct Predict {
     /// The model
     model: PathBuf,
@@ -50,6 +59,11 @@ pub struct Predict {
     background: Looked,
     #[command(flatten)]
     hard: HardFlags,
+    #[command(flatten)]
+    search: SearchFlags,
+    /// Answer by the rules of this file (docs/rules.md) instead of the model's
+    #[arg(long, value_name = "FILE")]
+    rules: Option<PathBuf>,
     /// Rounds of message passing, `R_max` of the paper [default: as in training]
     #[arg(long, value_name = "R", value_parser = clap::value_parser!(u16).range(1..=1000))]
     rounds: Option<u16>,
@@ -77,25 +91,33 @@ enum Looked {
     All,
 }
 
-impl Predict {
-    /// Scores and prints.
-    pub fn run(&self, output: &Output) -> anyhow::Result<ExitCode> {
-        let hard = self.hard.extraction()?;
-        let (model, data) = open_both(&self.model, self.data.as_deref(), output)?;
-        let ensemble = model.target(&self.target)?;
+/// An open question about some data.
+struct Question<'a> {
+    data: &'a Dataset,
+    /// None where the data lacks the predicate.
+    target: Option<Predicate>,
+    asked: Asked,
+    known: Entity,
+    background: Background,
+    /// The known answers, with the first split that each stands in.
+    stands: BTreeMap<Entity, Split>,
+    /// Whether the known entity itself is refused as an answer.
+    refuses: bool,
+}
+
+impl<'a> Question<'a> {
+    fn new(flags: &Predict, data: &'a Dataset) -> anyhow::Result<Self> {
         let names = data.names();
-        let (asked, known) = match (&self.end.head, &self.end.tail) {
+        let (asked, known) = match (&flags.end.head, &flags.end.tail) {
             (Some(head), _) => (Asked::Tail, names.entity(head)?),
             (None, Some(tail)) => (Asked::Head, names.entity(tail)?),
             (None, None) => anyhow::bail!("--head or --tail must be given"),
         };
-        let background = if self.background == Looked::All { Background::All } else { Background::Train };
-        let view = model.view(&data, background)?;
-        say_lacking(&view.lacking, &data, output);
+        let background = if flags.background == Looked::All { Background::All } else { Background::Train };
+        let target = names.predicates.find(&flags.target).map(Predicate);
         let mut stands: BTreeMap<Entity, Split> = BTreeMap::new();
-        let target = names.predicates.find(&self.target);
         for split in Split::ALL {
-            for fact in data.split(split).iter().filter(|fact| Some(fact.predicate.0) == target) {
+            for fact in data.split(split).iter().filter(|fact| Some(fact.predicate) == target) {
                 let (end, answer) = match asked {
                     Asked::Tail => (fact.head, fact.tail),
                     Asked::Head => (fact.tail, fact.head),
@@ -105,33 +127,48 @@ impl Predict {
                 }
             }
         }
-        let in_background =
-            |entity: Entity| stands.get(&entity).is_some_and(|split| background.splits().contains(split));
-        let rounds = self.rounds.map_or(model.training.rounds, usize::from);
-        let scorer = Scorer::new(ensemble, model.schema, &view.graph, rounds, hard);
-        let irreflexive = target.is_some_and(|target| data.irreflexive()[target as usize]);
-        let refused = |entity| entity == known && irreflexive && !self.own.self_answers;
-        let allowed = |entity| !refused(entity) && (self.known || !in_background(entity));
-        let answers = scorer.best(asked, known, self.k, allowed);
-        let split = |entity: Entity| stands.get(&entity).map(|split| split.name());
-        let best = |answer: &Answer| -> anyhow::Result<Option<Judged>> {
-            if !self.explain {
-                return Ok(None);
-            }
-            let pair = asked.pair(known, answer.entity);
-            let (head, tail) = pair;
-            let fact = target.map(|target| Triple { head, predicate: Predicate(target), tail });
-            let graph = match stands.get(&answer.entity) {
-                Some(_) => &model.view_without(&data, background, fact)?.graph,
-                None => &view.graph,
-            };
-            Self::best_rule(&model, ensemble, &Facts::from(graph), pair, hard)
+        let refuses =
+            !flags.own.self_answers && target.is_some_and(|target| data.irreflexive()[target.index()]);
+        Ok(Question { data, target, asked, known, background, stands, refuses })
+    }
+
+    fn allows(&self, entity: Entity, with_known: bool) -> bool {
+        let known = || self.stands.get(&entity).is_some_and(|split| self.background.splits().contains(split));
+        !(self.refuses && entity == self.known) && (with_known || !known())
+    }
+
+    /// The pair of an answer, and the fact to leave out when it is explained.
+    fn pair(&self, answer: Entity) -> ((Entity, Entity), Option<Triple>) {
+        let (head, tail) = self.asked.pair(self.known, answer);
+        let fact = self.target.map(|predicate| Triple { head, predicate, tail });
+        ((head, tail), fact.filter(|_| self.stands.contains_key(&answer)))
+    }
+}
+
+/// The answers, best first, each with the rule it is explained by.
+type Told = Vec<(Answer, Option<Judged>)>;
+
+impl Predict {
+    /// Scores and prints.
+    pub fn run(&self, output: &Output) -> anyhow::Result<ExitCode> {
+        anyhow::ensure!(
+            self.rules.is_none() || !self.hard.is_given(),
+            "--rules gives the rules to answer by: leave --hard out"
+        );
+        let by_rules = self.hard.is_search() || self.rules.is_some();
+        let hard = if by_rules { None } else { self.hard.extraction()? };
+        let (model, data) = open_both(&self.model, self.data.as_deref(), output)?;
+        let question = Question::new(self, &data)?;
+        let told = if by_rules {
+            self.by_rules(&model, &question, output)?
+        } else {
+            self.by_weights(&model, &question, hard, output)?
         };
-        let whys: Vec<Option<Judged>> = answers.iter().map(best).collect::<Result<_, _>>()?;
+        let names = data.names();
+        let split = |entity: Entity| question.stands.get(&entity).map(|split| split.name());
         if output.json {
-            let answers: Vec<_> = answers
+            let answers: Vec<_> = told
                 .iter()
-                .zip(&whys)
                 .map(|(answer, why)| {
                     let mut value = json!({
                         "entity": names.entities.name(answer.entity.0),
@@ -152,34 +189,106 @@ impl Predict {
                 "answers": answers,
             }));
         }
-        let rows = answers.iter().map(|answer| {
+        let rows = told.iter().map(|(answer, _)| {
             let name = names.entities.name(answer.entity.0).to_owned();
             vec![name, split(answer.entity).unwrap_or("–").to_owned(), format!("{:.4}", answer.score)]
         });
         let mut text = table(&["entity", "stands in", "score"], 2, rows);
-        for (answer, why) in answers.iter().zip(&whys).filter(|_| self.explain) {
+        for (answer, why) in told.iter().filter(|_| self.explain) {
             text += &format!("\n{}\n", names.entities.name(answer.entity.0));
             text += &why.as_ref().map_or("  no hard rule fires\n".into(), |why| why.text(names));
         }
         output.write(&text)
     }
 
-    /// Of the hard rules that fire for a pair, the one of the highest confidence.
-    fn best_rule(
+    /// Answers by the model's weights, soft or hard; of the hard rules that fire for one, the most
+    /// confident explains it.
+    fn by_weights(
+        &self,
         model: &Model,
-        ensemble: &Ensemble,
-        facts: &Facts,
-        pair: (Entity, Entity),
+        question: &Question,
         hard: Option<Extraction>,
-    ) -> anyhow::Result<Option<Judged>> {
-        let limits = Limits { time: Some(Duration::from_secs(TIME)), answers: None };
-        let mut best: Option<Judged> = None;
-        for (rule, votes) in ensemble.extract(&model.schema, hard.unwrap_or(Extraction::TopP(0.25))) {
-            let judged = judge(&rule, Some(votes), facts, pair, limits, model.names())?;
-            if judged.fires() && best.as_ref().is_none_or(|best| judged.confidence > best.confidence) {
-                best = Some(judged);
+        output: &Output,
+    ) -> anyhow::Result<Told> {
+        let ensemble = model.target(&self.target)?;
+        let view = model.view(question.data, question.background)?;
+        say_lacking(&view.lacking, question.data, output);
+        let rounds = self.rounds.map_or(model.training.rounds, usize::from);
+        let scorer = Scorer::new(ensemble, model.schema, &view.graph, rounds, hard);
+        let allowed = |entity| question.allows(entity, self.known);
+        let mut told = Told::new();
+        for answer in scorer.best(question.asked, question.known, self.k, allowed) {
+            let (pair, without) = question.pair(answer.entity);
+            let mut best: Option<Judged> = None;
+            if self.explain {
+                let without =
+                    without.map(|fact| model.view_without(question.data, question.background, Some(fact)));
+                let without = without.transpose()?;
+                let facts = Facts::from(without.as_ref().map_or(&view.graph, |view| &view.graph));
+                for (rule, votes) in ensemble.extract(&model.schema, hard.unwrap_or(Extraction::TopP(0.25))) {
+                    let judged = judge(&rule, Some(votes), &facts, pair, limits(), model.names())?;
+                    if judged.fires() && best.as_ref().is_none_or(|best| judged.confidence > best.confidence)
+                    {
+                        best = Some(judged);
+                    }
+                }
             }
+            told.push((answer, best));
         }
-        Ok(best)
+        Ok(told)
     }
+
+    /// Answers by rules that are searched or given, evaluated exactly; of those that fire for one, the rule
+    /// of the highest number explains it.
+    fn by_rules(&self, model: &Model, question: &Question, output: &Output) -> anyhow::Result<Told> {
+        let data = question.data;
+        let target = data.names().predicate(&self.target)?;
+        let sets = if let Some(path) = &self.rules {
+            RuleFile::open(path, data)?.sets(data)?
+        } else {
+            let search = Search { self_answers: self.own.self_answers, ..self.search.search(true) };
+            search::run(search, model, data, &[], &[target], output)?.sets
+        };
+        let Some(set) = sets.into_iter().find(|set| set.target == target) else { return Ok(Told::new()) };
+        let facts = facts_of(data, question.background);
+        let solvers = set.solvers(&facts, self.search.limits())?;
+        let entities = data.names().entities.len();
+        let (scores, ended) = set.scores(&solvers, question.asked, question.known, entities);
+        if ended != Ended::Complete {
+            output.say("not all rules were evaluated within --search-time: answers may be missing");
+        }
+        let mut answers: Vec<(Entity, f64)> = (0..).map(Entity).zip(scores).collect();
+        answers.retain(|(entity, score)| *score > 0.0 && question.allows(*entity, self.known));
+        answers.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        answers.truncate(self.k);
+        let mut told = Told::new();
+        for (entity, score) in answers {
+            let (pair, without) = question.pair(entity);
+            let mut best = None;
+            if self.explain {
+                let fewer = without.map(|fact| facts_without(data, question.background, Some(fact)));
+                let facts = fewer.as_ref().unwrap_or(&facts);
+                for weighed in &set.rules {
+                    if Solver::new(&weighed.rule, facts, limits())?.holds(pair.0, pair.1).value {
+                        best = Some(judge(
+                            &weighed.rule,
+                            None,
+                            facts,
+                            pair,
+                            limits(),
+                            rule_names(data.names()),
+                        )?);
+                        break;
+                    }
+                }
+            }
+            told.push((Answer { entity, score: score as f32 }, best));
+        }
+        Ok(told)
+    }
+}
+
+/// The limits on deciding or counting one rule of an explanation.
+fn limits() -> Limits {
+    Limits { time: Some(Duration::from_secs(TIME)), answers: None }
 }

@@ -28,6 +28,10 @@ pub struct SearchFlags {
     /// Chains of one or two steps measured, at most; 0 leaves them out [default: 5000]
     #[arg(long, value_name = "COUNT")]
     chains: Option<usize>,
+    /// The best rules of a target, so many, are also measured with one literal more on each variable, which
+    /// makes branches; 0 leaves that out [default: 20]
+    #[arg(long, value_name = "COUNT")]
+    marked: Option<usize>,
     /// How rules are joined [default: what does best on valid, for each target]
     #[arg(long, value_enum)]
     join: Option<JoinFlag>,
@@ -60,6 +64,7 @@ impl SearchFlags {
             conjunctions: self.conjunctions.unwrap_or(plain.conjunctions),
             budget: self.budget.unwrap_or(plain.budget),
             chains: self.chains.unwrap_or(plain.chains),
+            marked: self.marked.unwrap_or(plain.marked),
             fit_valid,
             join: self.join.map(|join| Join::ALL[join as usize]),
             ..plain

@@ -224,7 +224,7 @@ impl HardFlags {
             (None, None) => Ok(None),
             (Some(Hard::Argmax), None) => Ok(Some(Extraction::Argmax)),
             (Some(Hard::Search), _) => {
-                anyhow::bail!("--hard search goes with eval and rules, and without --top-p")
+                anyhow::bail!("--hard search goes without --top-p, and not with this command")
             }
             (Some(Hard::Joined), _) => anyhow::bail!("--hard joined goes with eval, and without --top-p"),
             (Some(Hard::Argmax), Some(_)) => anyhow::bail!("--top-p goes with --hard top-p, not with argmax"),

@@ -86,6 +86,32 @@ fn an_explanation_adds_up_to_the_score_and_stands_on_real_facts() {
 }
 
 #[test]
+fn answers_by_searched_rules_are_explained_by_a_rule_that_fires() {
+    let folder = with_model();
+    let facts = background();
+    let text = glidr(folder.path(), "rules m.glidr --hard search");
+    fs::write(folder.path().join("kept.rules"), text).expect("a small file");
+    let mut proofs = 0;
+    for [target, head] in held_out() {
+        let ask = |how: &str| {
+            let asked = format!("predict m.glidr --target {target} --head {head} -k 3 --explain {how}");
+            json(folder.path(), &asked)["answers"].clone()
+        };
+        let answers = ask("--hard search");
+        assert_eq!(answers, ask("--rules kept.rules"), "the same rules from a file");
+        for answer in answers.as_array().expect("a list") {
+            assert!(answer["score"].as_f64() > Some(0.0) && answer["because"]["fires"] == true, "{answer}");
+            for fact in answer["because"]["facts"].as_array().expect("a proof") {
+                let fact: Vec<String> = serde_json::from_value(fact.clone()).expect("names");
+                assert!(facts.contains(&<[String; 3]>::try_from(fact).expect("a triple")), "{answer}");
+                proofs += 1;
+            }
+        }
+    }
+    assert!(proofs > 0, "some rule must fire for some answer");
+}
+
+#[test]
 fn a_low_score_names_the_literal_that_emptied_a_domain_and_where_rules_fail() {
     let folder = with_model();
     let told = json(folder.path(), "explain m.glidr --target wife --head Arthur --tail Colin");

@@ -13,19 +13,21 @@ mod joined;
 mod large;
 mod lines;
 mod listing;
+mod marks;
 mod pool;
 mod propose;
 mod rank;
 mod rule_set;
 mod universe;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use bodies::Walk;
 use choose::{RESTRAINTS, Tried, Whole, choose};
 pub use joined::{Joined, Share};
+use marks::{Mark, marked, marks};
 use pool::{Candidate, Pool, Sizes};
 use rayon::prelude::*;
 pub use rule_set::{Join, RuleSet, Weighed};
@@ -53,6 +55,8 @@ pub struct Search {
     pub budget: usize,
     /// Chains of one or two steps measured, at most; those that link most facts first.
     pub chains: usize,
+    /// So many of the best rules are measured with one literal more on each of their variables.
+    pub marked: usize,
     /// The most time for a target's proposals.
     pub time: Option<Duration>,
     /// How rules are joined; chosen on *valid* for each target where not given.
@@ -74,6 +78,7 @@ impl Default for Search {
             conjunctions: 1500,
             budget: 60,
             chains: 5000,
+            marked: 20,
             time: None,
             join: None,
             fit_valid: true,
@@ -127,6 +132,7 @@ struct Setting<'a> {
     model: Option<&'a Model>,
     extra: &'a [Rule],
     irreflexive: Vec<bool>,
+    marks: Vec<Mark>,
 }
 
 impl Search {
@@ -148,7 +154,8 @@ impl Search {
         let graph = Graph::new(entities, predicates, properties, &facts, data.traits());
         let facts = Facts::from(&graph);
         let irreflexive = irreflexive(data, self.self_answers);
-        let setting = Setting { search: self, data, graph, facts, model, extra, irreflexive };
+        let marks = marks(&facts);
+        let setting = Setting { search: self, data, graph, facts, model, extra, irreflexive, marks };
         for rule in extra {
             Solver::new(rule, &setting.facts, Limits::default())?;
         }
@@ -165,12 +172,15 @@ impl Search {
                 tried
             })
             .collect();
-        let mut searched = Searched { sets: Vec::new(), reports: Vec::new() };
-        for (set, report) in choose(tried, self.join, names) {
-            searched.reports.push(report);
-            searched.sets.extend((!set.rules.is_empty()).then_some(set));
+        let mut chosen = choose(tried, self.join, names);
+        if walk.is_none() {
+            chosen.par_iter_mut().for_each(|(set, report)| {
+                *set = setting.shortened(set);
+                report.rules = set.rules.len();
+            });
         }
-        Ok(searched)
+        let (sets, reports): (Vec<_>, _) = chosen.into_iter().unzip();
+        Ok(Searched { sets: sets.into_iter().filter(|set| !set.rules.is_empty()).collect(), reports })
     }
 }
 
@@ -228,9 +238,35 @@ impl Setting<'_> {
             }
             known.entry(rule.clone()).or_insert_with(|| self.candidate(&rule, positives.len()));
         }
+        for (parent, rule) in self.to_mark(&known) {
+            if late() {
+                ended = Ended::TimeLimit;
+                break;
+            }
+            let candidate = || {
+                let found = self.candidate(&rule, positives.len());
+                found.filter(|found| found.confidence > parent)
+            };
+            known.entry(rule.clone()).or_insert_with(candidate);
+        }
         let measured = known.len();
         let base = known.into_values().flatten().map(|candidate| self.simplified(candidate, positives.len()));
         (base.collect(), measured, ended)
+    }
+
+    /// The best rules so far, each with one literal more, beside the confidence that this must pass.
+    fn to_mark(&self, known: &HashMap<Rule, Option<Candidate>>) -> Vec<(f64, Rule)> {
+        let worth =
+            |c: &Candidate| c.confidence * c.confidence * (c.answers.len() as f64 + self.search.doubt);
+        let mut best: Vec<&Candidate> = known.values().flatten().collect();
+        best.sort_by(|a, b| worth(b).total_cmp(&worth(a)).then_with(|| a.rule.cmp(&b.rule)));
+        best.truncate(self.search.marked);
+        let mut longer = Vec::new();
+        for parent in best {
+            longer
+                .extend(marked(&parent.rule, &self.marks).into_iter().map(|rule| (parent.confidence, rule)));
+        }
+        longer
     }
 
     /// The soft rules of a target, by the model's numbers.
@@ -279,7 +315,7 @@ impl Setting<'_> {
     /// Drops literals whose removal changes no answer.
     fn simplified(&self, mut candidate: Candidate, positives: usize) -> Candidate {
         let mut place = 0;
-        while candidate.rule.body().len() > 2 && place < candidate.rule.body().len() {
+        while candidate.rule.body().len() > 1 && place < candidate.rule.body().len() {
             let shorter = candidate.rule.without(place);
             match self.candidate(&shorter, positives) {
                 Some(found) if found.answers == candidate.answers => {
@@ -290,5 +326,24 @@ impl Setting<'_> {
             }
         }
         candidate
+    }
+
+    /// The chosen rules without literals that change no answer, which conjunctions may still have; rules
+    /// that are then one are merged. Rules not reached within a target's time stay as they are.
+    fn shortened(&self, set: &RuleSet) -> RuleSet {
+        let positives = self.facts.pairs(set.target).count();
+        let deadline = self.search.time.map(|time| Instant::now() + time);
+        let mut merged: BTreeMap<Rule, f64> = BTreeMap::new();
+        for Weighed { rule, number } in &set.rules {
+            let late = deadline.is_some_and(|deadline| Instant::now() >= deadline);
+            let found = if late { None } else { self.candidate(rule, positives) };
+            let rule = found.map_or_else(|| rule.clone(), |found| self.simplified(found, positives).rule);
+            merged
+                .entry(rule)
+                .and_modify(|known| *known = set.join.merged(*known, *number))
+                .or_insert(*number);
+        }
+        let rules = merged.into_iter().map(|(rule, number)| Weighed { rule, number }).collect();
+        RuleSet::new(set.target, set.join, rules)
     }
 }

@@ -49,6 +49,11 @@ impl Join {
         })
     }
 
+    /// The number of two equal rules as one: weights add up, a confidence counts once.
+    pub(super) fn merged(self, a: f64, b: f64) -> f64 {
+        if self == Join::Sum { a + b } else { a.max(b) }
+    }
+
     /// What one rule's number adds under this way; max-plus adds nothing but compares.
     pub(super) fn share(self, number: f64) -> f64 {
         if self == Join::Sum { number } else { -(-number.min(SUREST)).ln_1p() }
