@@ -28,10 +28,14 @@ pub struct SearchFlags {
     /// Chains of one or two steps measured, at most; 0 leaves them out [default: 5000]
     #[arg(long, value_name = "COUNT")]
     chains: Option<usize>,
-    /// The best rules of a target, so many, are also measured with one literal more on each variable, which
-    /// makes branches; 0 leaves that out [default: 20]
+    /// The best rules of a target, so many, are also measured with one literal more on a variable, which makes
+    /// branches: worth trying, say with 20, and comparing on valid [default: 0]
     #[arg(long, value_name = "COUNT")]
-    marked: Option<usize>,
+    branched: Option<usize>,
+    /// Facts of a target that ask, on a graph of more than 5792 entities, where rules are measured by a sample
+    /// [default: 250]
+    #[arg(long, value_name = "COUNT")]
+    questions: Option<usize>,
     /// How rules are joined [default: what does best on valid, for each target]
     #[arg(long, value_enum)]
     join: Option<JoinFlag>,
@@ -64,7 +68,8 @@ impl SearchFlags {
             conjunctions: self.conjunctions.unwrap_or(plain.conjunctions),
             budget: self.budget.unwrap_or(plain.budget),
             chains: self.chains.unwrap_or(plain.chains),
-            marked: self.marked.unwrap_or(plain.marked),
+            questions: self.questions.unwrap_or(plain.questions),
+            branched: self.branched.unwrap_or(plain.branched),
             fit_valid,
             join: self.join.map(|join| Join::ALL[join as usize]),
             ..plain

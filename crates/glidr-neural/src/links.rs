@@ -32,41 +32,29 @@ pub(crate) fn links(attention: &[f32], bias: &[f32], entities: usize, least: f32
 /// The adjoint of [`links`]: by attention and by the biases, which get the sums of their predicates.
 ///
 /// ```text
-/// d_a = b (1 − b) d_b    where there is a link
-/// d_a = d_b / (2 + |a + bias|)²    where it was clipped, if clipped links may be revived, else 0
+/// d_a = b (1 − b) d_b
 /// ```
-///
-/// The second line is no derivative: clipping has none. It lets a link that would help grow back.
 pub(crate) fn links_adjoint(
-    attention: &[f32],
-    bias: &[f32],
     links: &[f32],
     d_links: &[f32],
+    predicates: usize,
     entities: usize,
-    revive: bool,
 ) -> (Vec<f32>, Vec<f32>) {
     let size = entities * entities;
     let mut d_attention = vec![0.0; links.len()];
-    let given = attention.par_chunks(size).zip(links.par_chunks(size)).zip(d_links.par_chunks(size));
     let sums: Vec<f32> = d_attention
         .par_chunks_mut(size)
-        .zip(given)
-        .enumerate()
-        .map(|(number, (d_attention, ((attention, links), d_links)))| {
-            let bias = bias[number % bias.len()];
-            let given = attention.iter().zip(links).zip(d_links);
-            for (d_a, ((a, b), d_b)) in d_attention.iter_mut().zip(given) {
-                let distance = 2.0 + (a + bias).abs();
-                let clipped = if revive { 1.0 / (distance * distance) } else { 0.0 };
-                *d_a = d_b * if *b > 0.0 { b * (1.0 - b) } else { clipped };
+        .zip(links.par_chunks(size).zip(d_links.par_chunks(size)))
+        .map(|(d_attention, (links, d_links))| {
+            for (d_a, (b, d_b)) in d_attention.iter_mut().zip(links.iter().zip(d_links)) {
+                *d_a = b * (1.0 - b) * d_b;
             }
-            d_attention.iter_mut().step_by(entities + 1).for_each(|d_a| *d_a = 0.0);
             d_attention.iter().sum()
         })
         .collect();
-    let mut d_bias = vec![0.0; bias.len()];
+    let mut d_bias = vec![0.0; predicates];
     for (number, sum) in sums.iter().enumerate() {
-        d_bias[number % bias.len()] += sum;
+        d_bias[number % predicates] += sum;
     }
     (d_attention, d_bias)
 }
@@ -92,8 +80,7 @@ mod tests {
         let total = |a: &[f32], bias: &[f32]| {
             links(a, bias, 3, 0.5).iter().zip(&weights).map(|(b, w)| b * w).sum::<f32>()
         };
-        let (d, d_bias) =
-            links_adjoint(&attention, &bias, &links(&attention, &bias, 3, 0.5), &weights, 3, false);
+        let (d, d_bias) = links_adjoint(&links(&attention, &bias, 3, 0.5), &weights, 2, 3);
         let step = 1e-2;
         for place in 0..36 {
             let (mut more, mut less) = (attention.clone(), attention.clone());
@@ -109,14 +96,5 @@ mod tests {
             let plain = (total(&attention, &more) - total(&attention, &less)) / (2.0 * step);
             assert!((d_bias[place] - plain).abs() < 2e-2, "{place}: {} {plain}", d_bias[place]);
         }
-    }
-
-    #[test]
-    fn a_clipped_link_is_revived_only_where_that_is_asked_for() {
-        let (attention, bias) = ([9.0, -1.0, 1.0, 9.0], [0.0]);
-        let found = links(&attention, &bias, 2, 0.5);
-        let d = |revive| links_adjoint(&attention, &bias, &found, &[1.0; 4], 2, revive).0;
-        assert_eq!((d(false)[1], d(true)[1]), (0.0, 1.0 / 9.0));
-        assert_eq!((d(true)[0], d(true)[2]), (0.0, d(false)[2]));
     }
 }

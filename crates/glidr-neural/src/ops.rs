@@ -1,10 +1,12 @@
-//! The layer's two operations for burn: scores of rules, and soft links, each with its own adjoint.
+//! The layer's operations for burn: scores of rules, soft links, and both at once where most links are
+//! clipped; each with its own adjoint.
 //!
 //! In: tensors of the framework. Out: a tensor that knows its way back. `docs/neural.md` shows how
 //! they are used; [`crate::layer`] has the functions that check their arguments.
 
 use std::sync::Arc;
 
+use burn::backend::autodiff::NodeId;
 use burn::backend::autodiff::checkpoint::base::Checkpointer;
 use burn::backend::autodiff::checkpoint::strategy::CheckpointStrategy;
 use burn::backend::autodiff::grads::Gradients;
@@ -14,7 +16,7 @@ use burn::backend::{Autodiff, Backend, Flex, TensorMetadata, backend_extension};
 use burn::tensor::TensorData;
 use glidr::Schema;
 
-use crate::kernel::{BatchFacts, GraphQueries, Problem};
+use crate::kernel::{BatchAttention, BatchFacts, GraphQueries, Problem, Sizes};
 use crate::links;
 
 /// What is asked of a batch of graphs; shapes were checked before.
@@ -44,12 +46,26 @@ pub trait RuleOps: Backend {
 
     /// Soft links from attention `[graphs, predicates, entities, entities]` and a bias per predicate:
     /// sigmoid, nothing on the diagonal, nothing below `least`.
-    fn soft_links(
-        attention: FloatTensor<Self>,
+    fn soft_links(attention: FloatTensor<Self>, bias: FloatTensor<Self>, least: f32) -> FloatTensor<Self>;
+
+    /// Scores of rules over the soft links of attention, with no link made that is clipped: queries and
+    /// keys `[graphs, entities, predicates, key]`, a bias per predicate, the rest as above.
+    fn linked_scores(
+        queries: FloatTensor<Self>,
+        keys: FloatTensor<Self>,
         bias: FloatTensor<Self>,
-        least: f32,
-        revive: bool,
+        values: FloatTensor<Self>,
+        pairs: FloatTensor<Self>,
+        owns: FloatTensor<Self>,
+        asked: LinkedAsked,
     ) -> FloatTensor<Self>;
+}
+
+/// The same over links that are made of attention.
+#[derive(Clone, Debug)]
+pub struct LinkedAsked {
+    pub(crate) asked: Asked,
+    pub(crate) sizes: Sizes,
 }
 
 impl RuleOps for Flex {
@@ -65,15 +81,23 @@ impl RuleOps for Flex {
         tensor(scores, [asked.rows, asked.rules].to_vec())
     }
 
-    fn soft_links(
-        attention: FloatTensor<Self>,
-        bias: FloatTensor<Self>,
-        least: f32,
-        _: bool,
-    ) -> FloatTensor<Self> {
+    fn soft_links(attention: FloatTensor<Self>, bias: FloatTensor<Self>, least: f32) -> FloatTensor<Self> {
         let shape = attention.shape().to_vec();
         let (attention, bias) = (attention.to_contiguous(), bias.to_contiguous());
         tensor(links::links(numbers(&attention), numbers(&bias), shape[shape.len() - 1], least), shape)
+    }
+
+    fn linked_scores(
+        queries: FloatTensor<Self>,
+        keys: FloatTensor<Self>,
+        bias: FloatTensor<Self>,
+        values: FloatTensor<Self>,
+        pairs: FloatTensor<Self>,
+        owns: FloatTensor<Self>,
+        asked: LinkedAsked,
+    ) -> FloatTensor<Self> {
+        let inputs = [queries, keys, bias, values, pairs, owns].map(|tensor| tensor.to_contiguous());
+        linked(&inputs, &asked)
     }
 }
 
@@ -95,20 +119,32 @@ impl<C: CheckpointStrategy> RuleOps for Autodiff<Flex, C> {
         }
     }
 
-    fn soft_links(
-        attention: FloatTensor<Self>,
-        bias: FloatTensor<Self>,
-        least: f32,
-        revive: bool,
-    ) -> FloatTensor<Self> {
+    fn soft_links(attention: FloatTensor<Self>, bias: FloatTensor<Self>, least: f32) -> FloatTensor<Self> {
         let nodes = [attention.node(), bias.node()];
         let (attention, bias) = (attention.into_primitive().to_contiguous(), bias.into_primitive());
-        let links = Flex::soft_links(attention.clone(), bias.clone(), least, revive);
+        let links = Flex::soft_links(attention.clone(), bias.clone(), least);
         match SoftLinks.prepare::<C>(nodes).compute_bound().stateful() {
-            OpsKind::Tracked(prep) => {
-                prep.finish(([attention, bias.to_contiguous(), links.clone()], revive), links)
-            }
+            OpsKind::Tracked(prep) => prep.finish([bias.to_contiguous(), links.clone()], links),
             OpsKind::UnTracked(prep) => prep.finish(links),
+        }
+    }
+
+    fn linked_scores(
+        queries: FloatTensor<Self>,
+        keys: FloatTensor<Self>,
+        bias: FloatTensor<Self>,
+        values: FloatTensor<Self>,
+        pairs: FloatTensor<Self>,
+        owns: FloatTensor<Self>,
+        asked: LinkedAsked,
+    ) -> FloatTensor<Self> {
+        let inputs = [queries, keys, bias, values, pairs, owns];
+        let nodes = inputs.each_ref().map(FloatTensor::<Self>::node);
+        let inputs = inputs.map(|tensor| tensor.into_primitive().to_contiguous());
+        let scores = linked(&inputs, &asked);
+        match LinkedScores.prepare::<C>(nodes).compute_bound().stateful() {
+            OpsKind::Tracked(prep) => prep.finish((inputs, asked), scores),
+            OpsKind::UnTracked(prep) => prep.finish(scores),
         }
     }
 }
@@ -129,13 +165,7 @@ impl Backward<Flex, 4> for RuleScores {
         let properties = asked.schema.properties > 0;
         let found =
             [Some(d.facts), properties.then_some(d.values), Some(d.pairs), properties.then_some(d.owns)];
-        for ((parent, found), input) in ops.parents.into_iter().zip(found).zip(&inputs) {
-            if let Some(parent) = parent {
-                let shape = input.shape().to_vec();
-                let found = found.unwrap_or_else(|| vec![0.0; shape.iter().product()]);
-                grads.register::<Flex>(parent.id, tensor(found, shape));
-            }
-        }
+        register(ops.parents.map(|parent| parent.map(|parent| parent.id)), found, &inputs, grads);
     }
 }
 
@@ -144,20 +174,14 @@ impl Backward<Flex, 4> for RuleScores {
 struct SoftLinks;
 
 impl Backward<Flex, 2> for SoftLinks {
-    type State = ([FloatTensor<Flex>; 3], bool);
+    type State = [FloatTensor<Flex>; 2];
 
     fn backward(self, ops: Ops<Self::State, 2>, grads: &mut Gradients, _: &mut Checkpointer) {
-        let ([attention, bias, links], revive) = ops.state;
+        let [bias, links] = ops.state;
         let d_links = grads.consume::<Flex>(&ops.node).to_contiguous();
         let shape = links.shape().to_vec();
-        let (d_attention, d_bias) = links::links_adjoint(
-            numbers(&attention),
-            numbers(&bias),
-            numbers(&links),
-            numbers(&d_links),
-            shape[2],
-            revive,
-        );
+        let (d_attention, d_bias) =
+            links::links_adjoint(numbers(&links), numbers(&d_links), bias.shape().to_vec()[0], shape[2]);
         let shapes = [shape, bias.shape().to_vec()];
         for ((parent, d), shape) in ops.parents.into_iter().zip([d_attention, d_bias]).zip(shapes) {
             if let Some(parent) = parent {
@@ -165,6 +189,63 @@ impl Backward<Flex, 2> for SoftLinks {
             }
         }
     }
+}
+
+/// The way back of [`RuleOps::linked_scores`]: links are made and messages passed again.
+#[derive(Debug)]
+struct LinkedScores;
+
+impl Backward<Flex, 6> for LinkedScores {
+    type State = ([FloatTensor<Flex>; 6], LinkedAsked);
+
+    fn backward(self, ops: Ops<Self::State, 6>, grads: &mut Gradients, _: &mut Checkpointer) {
+        let (inputs, asked) = ops.state;
+        let d_scores = grads.consume::<Flex>(&ops.node).to_contiguous();
+        let d = on_attention(&inputs, &asked, |problem, batch| {
+            problem.linked_adjoint(batch, &asked.asked.queries, numbers(&d_scores))
+        });
+        let properties = asked.asked.schema.properties > 0;
+        let (values, owns) = (properties.then_some(d.values), properties.then_some(d.owns));
+        let found = [Some(d.queries), Some(d.keys), Some(d.bias), values, Some(d.pairs), owns];
+        register(ops.parents.map(|parent| parent.map(|parent| parent.id)), found, &inputs, grads);
+    }
+}
+
+/// Hands derivatives to the inputs they belong to; none means nothing but zeros.
+fn register<const N: usize>(
+    parents: [Option<NodeId>; N],
+    found: [Option<Vec<f32>>; N],
+    inputs: &[FloatTensor<Flex>; N],
+    grads: &mut Gradients,
+) {
+    for ((parent, found), input) in parents.into_iter().zip(found).zip(inputs) {
+        if let Some(parent) = parent {
+            let shape = input.shape().to_vec();
+            let found = found.unwrap_or_else(|| vec![0.0; shape.iter().product()]);
+            grads.register::<Flex>(parent, tensor(found, shape));
+        }
+    }
+}
+
+fn linked(inputs: &[FloatTensor<Flex>; 6], asked: &LinkedAsked) -> FloatTensor<Flex> {
+    let queries = &asked.asked.queries;
+    let scores = on_attention(inputs, asked, |problem, batch| problem.linked_scores(batch, queries));
+    tensor(scores, [asked.asked.rows, asked.asked.rules].to_vec())
+}
+
+/// Calls `work` with the inputs of [`RuleOps::linked_scores`] as plain numbers.
+fn on_attention<T>(
+    inputs: &[FloatTensor<Flex>; 6],
+    asked: &LinkedAsked,
+    work: impl FnOnce(&Problem, BatchAttention) -> T,
+) -> T {
+    let [queries, keys, bias, values, pairs, owns] = inputs;
+    let LinkedAsked { asked, sizes } = asked;
+    let read = |tensor| if asked.schema.properties == 0 { &[] } else { numbers(tensor) };
+    let (queries, keys, bias, values) = (numbers(queries), numbers(keys), numbers(bias), read(values));
+    let batch = BatchAttention { queries, keys, bias, values, sizes: *sizes };
+    let (pairs, owns) = (numbers(pairs), read(owns));
+    work(&Problem::new(asked.schema, asked.rules, asked.entities, asked.rounds, pairs, owns), batch)
 }
 
 /// Calls `work` with the inputs of [`RuleOps::rule_scores`] as plain numbers.

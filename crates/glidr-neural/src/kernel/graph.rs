@@ -253,7 +253,7 @@ impl Problem<'_> {
 
     /// The entities that a variable may start as.
     #[inline(always)]
-    fn lanes(&self, variable: usize, query: Option<Ends>) -> std::ops::Range<usize> {
+    pub(super) fn lanes(&self, variable: usize, query: Option<Ends>) -> std::ops::Range<usize> {
         match query {
             Some(ends) if variable == 0 => ends.head..ends.head + 1,
             Some(ends) if variable + 1 == self.schema.variables => ends.tail..ends.tail + 1,

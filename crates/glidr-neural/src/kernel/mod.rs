@@ -6,6 +6,7 @@
 //! on the number of threads.
 
 mod graph;
+mod linked;
 mod message;
 mod passing;
 mod product;
@@ -16,6 +17,7 @@ use glidr::Schema;
 use rayon::prelude::*;
 
 use graph::{Bench, GraphDerivatives, GraphFacts};
+pub(crate) use linked::{BatchAttention, Sizes};
 
 /// Queries on one graph that are worked on together; more are shared out among threads.
 const TOGETHER: usize = 64;

@@ -55,7 +55,7 @@ pub(super) struct Tape {
 
 /// The variable that is updated at `step` of a round counted from 0: forward, then backward, in turn.
 #[inline(always)]
-fn variable(round: usize, step: usize, last: usize) -> usize {
+pub(super) fn variable(round: usize, step: usize, last: usize) -> usize {
     if round.is_multiple_of(2) { step } else { last - step }
 }
 

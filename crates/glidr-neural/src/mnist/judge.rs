@@ -4,7 +4,7 @@ use burn::tensor::Device;
 use glidr::Result;
 
 use super::idx::Digits;
-use super::network::{Network, patches};
+use super::network::Network;
 use super::settings::DIGITS;
 use crate::layer::numbers;
 use crate::parameters::Parameters;
@@ -27,7 +27,7 @@ impl Confusion {
         let mut confusion = Confusion::default();
         let all: Vec<usize> = (0..digits.len()).collect();
         for some in all.chunks(TOGETHER) {
-            let scores = numbers(&network.scores(&leaves, patches(digits, some, &device))?)?;
+            let scores = numbers(&network.scores(&leaves, network.patches(digits, some, &device))?)?;
             for (&number, scores) in some.iter().zip(scores.chunks_exact(DIGITS)) {
                 confusion.counts[usize::from(digits.labels[number])][answer(scores)] += 1;
             }

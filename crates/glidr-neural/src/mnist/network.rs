@@ -8,7 +8,7 @@ use glidr::{Result, Schema};
 
 use super::idx::{Digits, SIDE};
 use super::settings::{DIGITS, Settings};
-use crate::layer::{self, Queries, RuleWeights, SoftFacts};
+use crate::layer::{self, Attention, Queries, RuleWeights, SoftFacts};
 use crate::parameters::{Leaves, Parameters};
 use crate::random::{Purpose, normal, stream};
 
@@ -44,6 +44,11 @@ impl Network {
         Ok(Network { settings, schema })
     }
 
+    /// Numbers that the encoder reads of a patch: its pixels, and its place where that is told.
+    fn inputs(&self) -> usize {
+        if self.settings.places { PIXELS + 2 * GRID } else { PIXELS }
+    }
+
     /// First numbers of all parameters, by the seed.
     pub fn start(&self) -> Parameters {
         let (s, mut parameters) = (&self.settings, Parameters::default());
@@ -51,7 +56,7 @@ impl Network {
             let mut random = stream(s.seed, Purpose::Start, place);
             parameters.add(name, shape, normal(&mut random, shape.iter().product(), 0.0, spread));
         };
-        let widths = [PIXELS, s.hidden, s.hidden, s.hidden, s.embedding];
+        let widths = [self.inputs(), s.hidden, s.hidden, s.hidden, s.embedding];
         for layer in 0..4 {
             let (from, to) = (widths[layer], widths[layer + 1]);
             draw(layer as u64, WEIGHTS[layer], &[from, to], (2.0 / from as f32).sqrt());
@@ -76,29 +81,30 @@ impl Network {
         parameters
     }
 
-    /// Soft facts of a batch of images, `[images, 49, 16]`.
-    pub fn facts(&self, leaves: &Leaves, patches: Tensor<3>) -> Result<SoftFacts> {
-        let (s, [images, _, _]) = (&self.settings, patches.dims());
-        let described = describe(leaves, patches);
-        let attention = self.attention(leaves, &described, images);
-        let links = layer::soft_links(attention, leaves.get("link.bias"), s.least, s.revive)?;
-        let values = (s.properties > 0).then(|| {
-            let values = activation::sigmoid(linear(leaves, described, "property.weight", "property.bias"));
-            values.reshape([images, PATCHES, s.properties]).swap_dims(1, 2)
-        });
-        Ok(SoftFacts { links, values })
+    /// What the soft facts of a batch of images, as [`Network::patches`] gives them, are made of.
+    pub fn attention(&self, leaves: &Leaves, patches: Tensor<3>) -> Attention {
+        let [images, _, _] = patches.dims();
+        self.attention_of(leaves, describe(leaves, patches), images)
     }
 
-    /// Attention between patches, `[images, predicates, 49, 49]`.
-    fn attention(&self, leaves: &Leaves, described: &Tensor<2>, images: usize) -> Tensor<4> {
+    fn attention_of(&self, leaves: &Leaves, described: Tensor<2>, images: usize) -> Attention {
         let s = &self.settings;
         let project = |weight, bias| {
             let all = linear(leaves, described.clone(), weight, bias);
             all.reshape([images, PATCHES, s.predicates, s.key])
         };
-        let queries = project("query.weight", "query.bias") / (s.key as f32).sqrt();
+        let queries = project("query.weight", "query.bias");
         let keys = project("key.weight", "key.bias");
-        queries.permute([0, 2, 1, 3]).matmul(keys.permute([0, 2, 3, 1]))
+        let values = (s.properties > 0).then(|| {
+            let values = activation::sigmoid(linear(leaves, described, "property.weight", "property.bias"));
+            values.reshape([images, PATCHES, s.properties]).swap_dims(1, 2)
+        });
+        Attention { queries, keys, bias: leaves.get("link.bias"), least: s.least, values }
+    }
+
+    /// Soft facts of a batch of images, all links made.
+    pub fn facts(&self, leaves: &Leaves, patches: Tensor<3>) -> Result<SoftFacts> {
+        self.attention(leaves, patches).facts()
     }
 
     /// Scales the first attention of every predicate to the spread that is set, and sets its bias so that
@@ -109,8 +115,9 @@ impl Network {
         let (s, device) = (&self.settings, Device::flex());
         let some: Vec<usize> = (0..digits.len().min(64)).collect();
         let leaves = parameters.leaves(&device, false);
-        let described = describe(&leaves, patches(digits, &some, &device));
-        let attention = layer::numbers(&self.attention(&leaves, &described, some.len()))?;
+        let described = describe(&leaves, self.patches(digits, &some, &device));
+        let attention = self.attention_of(&leaves, described.clone(), some.len()).between();
+        let attention = layer::numbers(&attention)?;
         if s.properties > 0 {
             let told = layer::numbers(&linear(&leaves, described, "property.weight", "property.bias"))?;
             for property in 0..s.properties {
@@ -141,6 +148,26 @@ impl Network {
         Ok(())
     }
 
+    /// The patches of some images, `[images, 49, inputs]`: brightness with mean 0 and spread 1 over the data;
+    /// then, where places are told, a one in the patch's row of seven and a one in its column.
+    pub fn patches(&self, digits: &Digits, numbers: &[usize], device: &Device) -> Tensor<3> {
+        let mut values = Vec::with_capacity(numbers.len() * PATCHES * self.inputs());
+        let places = if self.settings.places { GRID } else { 0 };
+        for &number in numbers {
+            let image = digits.image(number);
+            for patch in 0..PATCHES {
+                let (down, across) = (patch / GRID, patch % GRID);
+                for row in 0..PATCH {
+                    let pixels = &image[(down * PATCH + row) * SIDE + across * PATCH..][..PATCH];
+                    values.extend(pixels.iter().map(|&p| (f32::from(p) / 255.0 - BRIGHTNESS) / CONTRAST));
+                }
+                let one = |place: usize| (0..places).map(move |n| if n == place { 1.0f32 } else { 0.0 });
+                values.extend(one(down).chain(one(across)));
+            }
+        }
+        Tensor::from_data(TensorData::new(values, [numbers.len(), PATCHES, self.inputs()]), device)
+    }
+
     /// The weights of all rules.
     pub fn weights(&self, leaves: &Leaves) -> RuleWeights {
         let owns = (self.settings.properties > 0).then(|| leaves.get("rule.owns"));
@@ -149,8 +176,9 @@ impl Network {
 
     /// A score per image and digit: the mean over the digit's rules.
     pub fn scores(&self, leaves: &Leaves, patches: Tensor<3>) -> Result<Tensor<2>> {
-        let facts = self.facts(leaves, patches)?;
-        let scores = layer::scores(&self.weights(leaves), &facts, &Queries::Graphs, self.settings.rounds)?;
+        let attention = self.attention(leaves, patches);
+        let (weights, rounds) = (self.weights(leaves), self.settings.rounds);
+        let scores = layer::linked_scores(&weights, &attention, &Queries::Graphs, rounds)?;
         let ([images, _], each) = (scores.dims(), self.settings.rules_per_digit);
         Ok(scores.reshape([images, DIGITS, each]).mean_dim(2).reshape([images, DIGITS]))
     }
@@ -168,8 +196,8 @@ impl Network {
 
 /// What the four-layer MLP makes of every patch.
 fn describe(leaves: &Leaves, patches: Tensor<3>) -> Tensor<2> {
-    let [images, _, _] = patches.dims();
-    let mut described = patches.reshape([images * PATCHES, PIXELS]);
+    let [images, _, inputs] = patches.dims();
+    let mut described = patches.reshape([images * PATCHES, inputs]);
     for layer in 0..4 {
         described = activation::relu(linear(leaves, described, WEIGHTS[layer], BIASES[layer]));
     }
@@ -186,35 +214,30 @@ fn linear(leaves: &Leaves, input: Tensor<2>, weight: &str, bias: &str) -> Tensor
     input.matmul(leaves.get::<2>(weight)) + leaves.get::<1>(bias).unsqueeze()
 }
 
-/// The patches of some images, `[images, 49, 16]`, brightness with mean 0 and spread 1 over the data.
-pub fn patches(digits: &Digits, numbers: &[usize], device: &Device) -> Tensor<3> {
-    let mut values = Vec::with_capacity(numbers.len() * SIDE * SIDE);
-    for &number in numbers {
-        let image = digits.image(number);
-        for patch in 0..PATCHES {
-            let corner = (patch / GRID) * PATCH * SIDE + (patch % GRID) * PATCH;
-            for row in 0..PATCH {
-                let pixels = &image[corner + row * SIDE..][..PATCH];
-                values.extend(pixels.iter().map(|&pixel| (f32::from(pixel) / 255.0 - BRIGHTNESS) / CONTRAST));
-            }
-        }
-    }
-    Tensor::from_data(TensorData::new(values, [numbers.len(), PATCHES, PIXELS]), device)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn patches_are_squares_of_the_image_in_reading_order() {
+    fn patches_are_squares_of_the_image_in_reading_order_with_their_place_where_asked() {
         let pixels = (0..SIDE * SIDE).map(|place| (place % 256) as u8).collect();
         let digits = Digits { pixels, labels: vec![3] };
-        let found = layer::numbers(&patches(&digits, &[0], &Device::flex())).expect("numbers");
-        for (patch, row, column) in [(0, 0, 0), (1, 2, 3), (8, 3, 1), (48, 3, 3)] {
-            let place = ((patch / GRID) * PATCH + row) * SIDE + (patch % GRID) * PATCH + column;
-            let value = (f32::from((place % 256) as u8) / 255.0 - BRIGHTNESS) / CONTRAST;
-            assert_eq!(found[patch * PIXELS + row * PATCH + column], value);
+        for places in [false, true] {
+            let network = Network::new(Settings { places, ..Settings::default() }).expect("in range");
+            let found = network.patches(&digits, &[0], &Device::flex());
+            let inputs = found.dims()[2];
+            let found = layer::numbers(&found).expect("numbers");
+            for (patch, row, column) in [(0, 0, 0), (1, 2, 3), (8, 3, 1), (48, 3, 3)] {
+                let place = ((patch / GRID) * PATCH + row) * SIDE + (patch % GRID) * PATCH + column;
+                let value = (f32::from((place % 256) as u8) / 255.0 - BRIGHTNESS) / CONTRAST;
+                assert_eq!(found[patch * inputs + row * PATCH + column], value);
+                let told: Vec<usize> = (PIXELS..inputs)
+                    .filter(|n| found[patch * inputs + n] == 1.0)
+                    .map(|n| n - PIXELS)
+                    .collect();
+                let expected = if places { vec![patch / GRID, GRID + patch % GRID] } else { vec![] };
+                assert_eq!(told, expected);
+            }
         }
     }
 }

@@ -29,10 +29,10 @@ pub struct Settings {
     pub embedding: usize,
     /// Numbers of a query or key of one predicate.
     pub key: usize,
+    /// Whether the encoder is told where a patch lies; the paper's is not.
+    pub places: bool,
     /// Links weaker than this are none.
     pub least: f32,
-    /// Whether a clipped link can grow back by its own gradient (see [`crate::layer::soft_links`]).
-    pub revive: bool,
     /// Spread of the first attention.
     pub attention: f32,
     /// First links of a patch by each predicate, on the mean.
@@ -70,8 +70,8 @@ impl Default for Settings {
             hidden: 64,
             embedding: 32,
             key: 8,
+            places: false,
             least: 0.5,
-            revive: false,
             attention: 2.0,
             links: 2.0,
             spread: 2.0,

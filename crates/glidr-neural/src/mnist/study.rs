@@ -12,7 +12,7 @@ use glidr::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 use super::idx::Digits;
-use super::network::{Network, patches};
+use super::network::Network;
 use super::settings::Settings;
 use crate::layer::numbers;
 use crate::parameters::Parameters;
@@ -111,7 +111,7 @@ impl Run {
         let labels: Vec<u8> = some.iter().map(|&number| digits.labels[number]).collect();
         let device = Device::flex().autodiff();
         let leaves = self.parameters.leaves(&device, true);
-        let loss = self.network.loss(&leaves, patches(digits, some, &device), &labels)?;
+        let loss = self.network.loss(&leaves, self.network.patches(digits, some, &device), &labels)?;
         let value = numbers(&loss)?[0];
         let gradients = loss.backward();
         let (step, steps) = (self.step, self.steps());

@@ -17,8 +17,6 @@ use crate::solve::Ended;
 
 /// Graphs with more pairs of entities are large.
 pub(super) const MOST_PAIRS: usize = 1 << 25;
-/// Facts of a target, and of *valid*, that ask.
-const FACTS: (usize, usize) = (250, 150);
 /// Facts that bodies are listed from.
 const LISTED: usize = 1000;
 /// Answers of a body to one question, on average, at most.
@@ -64,9 +62,9 @@ impl Setting<'_> {
         let mut draw = stream(0, Purpose::Questions, [u64::from(target.0), 0, 0]);
         facts.shuffle(&mut draw);
         valid.shuffle(&mut draw);
-        valid.truncate(FACTS.1);
+        valid.truncate(search.questions * 3 / 5);
         let listed = &facts[..facts.len().min(LISTED)];
-        let asking = &facts[..facts.len().min(FACTS.0)];
+        let asking = &facts[..facts.len().min(search.questions)];
         let mut lines = Lines::new(walk, target, asking, &valid, &all_valid);
         if self.irreflexive[target.0 as usize] {
             lines.refuse_own();

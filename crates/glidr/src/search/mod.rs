@@ -6,6 +6,7 @@
 //! The paper leaves open how to keep its soft rules' strength in hard ones.
 
 mod bodies;
+mod branches;
 mod chains;
 mod choose;
 mod fit;
@@ -13,7 +14,7 @@ mod joined;
 mod large;
 mod lines;
 mod listing;
-mod marks;
+
 mod pool;
 mod propose;
 mod rank;
@@ -25,9 +26,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use bodies::Walk;
+use branches::{Branches, Parent};
 use choose::{RESTRAINTS, Tried, Whole, choose};
 pub use joined::{Joined, Share};
-use marks::{Mark, marked, marks};
 use pool::{Candidate, Pool, Sizes};
 use rayon::prelude::*;
 pub use rule_set::{Join, RuleSet, Weighed};
@@ -55,8 +56,12 @@ pub struct Search {
     pub budget: usize,
     /// Chains of one or two steps measured, at most; those that link most facts first.
     pub chains: usize,
-    /// So many of the best rules are measured with one literal more on each of their variables.
-    pub marked: usize,
+    /// So many of the best rules are measured with one literal more on one of their variables, where that promises
+    /// more confidence.
+    pub branched: usize,
+    /// Facts of a target that ask, on a graph too large to measure rules on the whole of it; three for every five of
+    /// them of *valid*.
+    pub questions: usize,
     /// The most time for a target's proposals.
     pub time: Option<Duration>,
     /// How rules are joined; chosen on *valid* for each target where not given.
@@ -78,7 +83,8 @@ impl Default for Search {
             conjunctions: 1500,
             budget: 60,
             chains: 5000,
-            marked: 20,
+            branched: 0,
+            questions: 250,
             time: None,
             join: None,
             fit_valid: true,
@@ -132,7 +138,7 @@ struct Setting<'a> {
     model: Option<&'a Model>,
     extra: &'a [Rule],
     irreflexive: Vec<bool>,
-    marks: Vec<Mark>,
+    branches: Branches,
 }
 
 impl Search {
@@ -154,8 +160,8 @@ impl Search {
         let graph = Graph::new(entities, predicates, properties, &facts, data.traits());
         let facts = Facts::from(&graph);
         let irreflexive = irreflexive(data, self.self_answers);
-        let marks = marks(&facts);
-        let setting = Setting { search: self, data, graph, facts, model, extra, irreflexive, marks };
+        let branches = Branches::new(&facts);
+        let setting = Setting { search: self, data, graph, facts, model, extra, irreflexive, branches };
         for rule in extra {
             Solver::new(rule, &setting.facts, Limits::default())?;
         }
@@ -238,7 +244,7 @@ impl Setting<'_> {
             }
             known.entry(rule.clone()).or_insert_with(|| self.candidate(&rule, positives.len()));
         }
-        for (parent, rule) in self.to_mark(&known) {
+        for (parent, rule) in self.to_branch(&known) {
             if late() {
                 ended = Ended::TimeLimit;
                 break;
@@ -255,16 +261,18 @@ impl Setting<'_> {
     }
 
     /// The best rules so far, each with one literal more, beside the confidence that this must pass.
-    fn to_mark(&self, known: &HashMap<Rule, Option<Candidate>>) -> Vec<(f64, Rule)> {
+    fn to_branch(&self, known: &HashMap<Rule, Option<Candidate>>) -> Vec<(f64, Rule)> {
         let worth =
             |c: &Candidate| c.confidence * c.confidence * (c.answers.len() as f64 + self.search.doubt);
         let mut best: Vec<&Candidate> = known.values().flatten().collect();
         best.sort_by(|a, b| worth(b).total_cmp(&worth(a)).then_with(|| a.rule.cmp(&b.rule)));
-        best.truncate(self.search.marked);
+        best.truncate(self.search.branched);
         let mut longer = Vec::new();
-        for parent in best {
-            longer
-                .extend(marked(&parent.rule, &self.marks).into_iter().map(|rule| (parent.confidence, rule)));
+        for Candidate { rule, confidence, answers } in best {
+            let parent = Parent { rule, confidence: *confidence, answers };
+            let rules =
+                self.branches.promising(&parent, &self.facts, self.search.least_support, self.search.doubt);
+            longer.extend(rules.into_iter().map(|rule| (*confidence, rule)));
         }
         longer
     }
@@ -317,7 +325,9 @@ impl Setting<'_> {
         let mut place = 0;
         while candidate.rule.body().len() > 1 && place < candidate.rule.body().len() {
             let shorter = candidate.rule.without(place);
-            match self.candidate(&shorter, positives) {
+            let found =
+                if self.says_more(&shorter, &candidate) { None } else { self.candidate(&shorter, positives) };
+            match found {
                 Some(found) if found.answers == candidate.answers => {
                     candidate = found;
                     place = 0;
@@ -326,6 +336,21 @@ impl Setting<'_> {
             }
         }
         candidate
+    }
+
+    /// Whether a shorter rule has an answer more that is no fact; most have, and one is found soon.
+    fn says_more(&self, shorter: &Rule, than: &Candidate) -> bool {
+        let limits = Limits { time: self.search.time, answers: None };
+        let Ok(solver) = Solver::new(shorter, &self.facts, limits) else { return true };
+        let target = shorter.target;
+        (0..self.facts.entities() as u32).map(Entity).any(|head| {
+            let own = self.irreflexive[target.index()].then_some(head);
+            let mut tails = solver.tails(head).value.into_iter().filter(|&tail| Some(tail) != own);
+            tails.any(|tail| {
+                than.answers.binary_search(&(head, tail)).is_err()
+                    && !self.facts.holds(Triple { head, predicate: target, tail })
+            })
+        })
     }
 
     /// The chosen rules without literals that change no answer, which conjunctions may still have; rules

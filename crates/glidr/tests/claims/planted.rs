@@ -33,7 +33,7 @@ fn a_planted_chain_branch_loop_property_and_disjunction_are_found_again() {
         let solver = Solver::new(rule, &facts, Limits::default()).expect("a sound rule");
         solver.answers().value.into_iter().collect()
     };
-    let search = Search { base: 60, conjunctions: 60, ..Search::default() };
+    let search = Search { base: 60, conjunctions: 60, branched: 20, ..Search::default() };
     let targets: Vec<_> = made.rules.iter().map(|rule| rule.target).collect();
     let searched = search.run(&made.data, Some(&model), &[], &targets, &|_| {}).expect("a sound search");
     let found = made.rules.iter().map(|planted| {
@@ -56,7 +56,7 @@ fn a_planted_chain_branch_loop_property_and_disjunction_are_found_again() {
     });
     let found: Vec<Found> = found.collect();
     // Chain, branch, loop, property, disjunction. A soft rule settles on one side of a disjunction, so
-    // that two rules stand for it. The branch is found by the search, which marks chains.
+    // that two rules stand for it. The branch is found by the search, which lets chains branch.
     let least = [Found::Itself, Found::Equal, Found::Equal, Found::Itself, Found::Together];
     assert!(found.iter().zip(least).all(|(found, least)| *found >= least), "{found:?}");
 }

@@ -1,0 +1,117 @@
+//! Links of one graph from the queries and keys of its entities, and the way back.
+//!
+//! The paper: attention with a sigmoid instead of softmax, zero diagonals, values below 0.5 clipped to zero.
+
+use super::{Links, Problem};
+
+/// How attention is taken.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sizes {
+    /// Numbers of a query or key.
+    pub key: usize,
+    /// Links weaker than this are none.
+    pub least: f32,
+}
+
+/// What one graph's links are made of, and its properties' values.
+#[derive(Clone, Copy)]
+pub(super) struct Given<'a> {
+    /// `[entities][predicates][key]`, both.
+    pub queries: &'a [f32],
+    pub keys: &'a [f32],
+    pub bias: &'a [f32],
+    /// `[properties][entities]`.
+    pub values: &'a [f32],
+    pub sizes: Sizes,
+}
+
+/// Entities whose attention is taken together.
+const TOGETHER: usize = 8;
+
+impl Links {
+    /// All links.
+    ///
+    /// ```text
+    /// a = q·k / √|k| + bias;  b = 1 / (1 + e^−a) where that is ≥ least and off the diagonal
+    /// ```
+    #[inline(always)]
+    pub fn make(&mut self, problem: &Problem, given: &Given) {
+        let (entities, predicates, key) = (problem.entities, problem.schema.predicates, given.sizes.key);
+        // The same bar before the sigmoid: most of its exponentials need not be taken.
+        let bar = (given.sizes.least / (1.0 - given.sizes.least)).ln();
+        let scale = 1.0 / (key as f32).sqrt();
+        let width = entities.next_multiple_of(TOGETHER);
+        self.clear();
+        // One predicate's keys, a row for each of their numbers.
+        let mut turned = vec![0.0f32; key * width];
+        for predicate in 0..predicates {
+            let at = |entity: usize| (entity * predicates + predicate) * key;
+            for entity in 0..entities {
+                for (n, value) in given.keys[at(entity)..][..key].iter().enumerate() {
+                    turned[n * width + entity] = value * scale;
+                }
+            }
+            for entity in 0..entities {
+                let query = &given.queries[at(entity)..][..key];
+                for first in (0..width).step_by(TOGETHER) {
+                    let mut attention = [given.bias[predicate]; TOGETHER];
+                    for (row, &q) in turned.chunks_exact(width).zip(query) {
+                        let row = &row[first..first + TOGETHER];
+                        for n in 0..TOGETHER {
+                            attention[n] += q * row[n];
+                        }
+                    }
+                    if attention.iter().all(|&a| a < bar) {
+                        continue;
+                    }
+                    for (other, &a) in (first..entities).zip(&attention) {
+                        if a >= bar && other != entity {
+                            self.push(entity * entities + other, predicate, 1.0 / (1.0 + (-a).exp()));
+                        }
+                    }
+                }
+            }
+        }
+        self.settle(entities);
+    }
+
+    /// The adjoint of [`Links::make`]: sets derivatives by queries and keys, adds to those by the biases.
+    ///
+    /// ```text
+    /// d_a = b (1 − b) d_b
+    /// ```
+    #[inline(always)]
+    pub fn make_adjoint(
+        &self,
+        problem: &Problem,
+        given: &Given,
+        d_links: &[f32],
+        d_queries: &mut [f32],
+        d_keys: &mut [f32],
+        d_bias: &mut [f32],
+    ) {
+        let (predicates, key) = (problem.schema.predicates, given.sizes.key);
+        let scale = 1.0 / (key as f32).sqrt();
+        for entity in 0..problem.entities {
+            for pair in self.pairs(entity) {
+                let other = self.other[pair] as usize;
+                for (entry, d_link) in
+                    self.entries[self.entries(pair)].iter().zip(&d_links[self.entries(pair)])
+                {
+                    if *d_link == 0.0 {
+                        continue;
+                    }
+                    let predicate = entry.predicate as usize;
+                    let d = entry.value * (1.0 - entry.value) * d_link;
+                    d_bias[predicate] += d;
+                    let (to, from) =
+                        ((entity * predicates + predicate) * key, (other * predicates + predicate) * key);
+                    for n in 0..key {
+                        d_queries[to + n] += d * scale * given.keys[from + n];
+                        d_keys[from + n] += d * scale * given.queries[to + n];
+                    }
+                }
+            }
+        }
+    }
+}

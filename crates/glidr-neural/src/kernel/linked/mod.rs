@@ -1,0 +1,231 @@
+//! The same work where most pairs of entities have no link: only linked pairs are visited, and eight
+//! rules are worked on side by side.
+//!
+//! In: queries and keys of every entity, from which links are made ([`attention`]), values, weights. Out: one
+//! score per query and rule, and the derivatives of the scores by all of these. The slow twin makes all
+//! links first ([`crate::links`]) and goes on with [`Problem::scores`] and [`Problem::adjoint`]; a clipped
+//! link has no derivative in either.
+
+mod attention;
+mod lanes;
+mod links;
+mod walk;
+
+use std::cell::RefCell;
+
+use attention::Given;
+pub(crate) use attention::Sizes;
+use lanes::Block;
+use links::Links;
+use rayon::prelude::*;
+use walk::Walk;
+
+use super::{Ends, GraphQueries, Problem, add, split};
+
+/// What links are made of, and the values of properties, for a batch of graphs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BatchAttention<'a> {
+    /// `[graphs][entities][predicates][key]`, both.
+    pub queries: &'a [f32],
+    pub keys: &'a [f32],
+    /// One per predicate.
+    pub bias: &'a [f32],
+    /// `[graphs][properties][entities]`.
+    pub values: &'a [f32],
+    pub sizes: Sizes,
+}
+
+/// Derivatives by all inputs.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct AttentionDerivatives {
+    pub queries: Vec<f32>,
+    pub keys: Vec<f32>,
+    pub bias: Vec<f32>,
+    pub values: Vec<f32>,
+    pub pairs: Vec<f32>,
+    pub owns: Vec<f32>,
+}
+
+/// Room for the work on one graph; reused from graph to graph.
+#[derive(Default)]
+struct Bench {
+    links: Links,
+    walk: Walk,
+    d_links: Vec<f32>,
+}
+
+thread_local! {
+    static BENCH: RefCell<Bench> = RefCell::default();
+}
+
+impl<'a> BatchAttention<'a> {
+    fn graph(&self, problem: &Problem, graph: usize) -> Given<'a> {
+        let size = problem.entities * problem.schema.predicates * self.sizes.key;
+        let values = problem.schema.properties * problem.entities;
+        Given {
+            queries: &self.queries[graph * size..][..size],
+            keys: &self.keys[graph * size..][..size],
+            bias: self.bias,
+            values: &self.values[graph * values..][..values],
+            sizes: self.sizes,
+        }
+    }
+}
+
+impl Problem<'_> {
+    /// One score per query and rule; `queries` has a list for every graph.
+    pub fn linked_scores(&self, batch: BatchAttention, queries: &[GraphQueries]) -> Vec<f32> {
+        let blocks = Block::all(self);
+        let found: Vec<Vec<f32>> = queries
+            .par_iter()
+            .enumerate()
+            .map(|(graph, list)| {
+                let mut scores = vec![0.0; list.len() * self.rules];
+                let given = batch.graph(self, graph);
+                BENCH.with_borrow_mut(|bench| {
+                    let there =
+                        There { bench, problem: self, blocks: &blocks, given, list, scores: &mut scores };
+                    pulp::Arch::new().dispatch(there);
+                });
+                scores
+            })
+            .collect();
+        let mut scores = vec![0.0; queries.iter().map(Vec::len).sum::<usize>() * self.rules];
+        for (list, found) in queries.iter().zip(&found) {
+            for ((row, _), found) in list.iter().zip(found.chunks_exact(self.rules)) {
+                scores[row * self.rules..][..self.rules].copy_from_slice(found);
+            }
+        }
+        scores
+    }
+
+    /// The adjoint of [`Problem::linked_scores`]; messages are passed again.
+    pub fn linked_adjoint(
+        &self,
+        batch: BatchAttention,
+        queries: &[GraphQueries],
+        d_scores: &[f32],
+    ) -> AttentionDerivatives {
+        let blocks = Block::all(self);
+        let size = self.entities * self.schema.predicates * batch.sizes.key;
+        let mut d_queries = vec![0.0; batch.queries.len()];
+        let mut d_keys = vec![0.0; batch.keys.len()];
+        let mut d_values = vec![0.0; batch.values.len()];
+        let mut value_rows = split(&mut d_values, self.schema.properties * self.entities, queries.len());
+        let shared: Vec<Shared> = d_queries
+            .par_chunks_mut(size)
+            .zip(d_keys.par_chunks_mut(size))
+            .zip(value_rows.par_iter_mut())
+            .zip(queries.par_iter().enumerate())
+            .map(|(((d_queries, d_keys), d_values), (graph, list))| {
+                let mut shared = Shared::new(self, &blocks);
+                let given = batch.graph(self, graph);
+                let d = Own { queries: d_queries, keys: d_keys, values: d_values };
+                BENCH.with_borrow_mut(|bench| {
+                    let shared = &mut shared;
+                    let back =
+                        Back { bench, problem: self, blocks: &blocks, given, list, d_scores, d, shared };
+                    pulp::Arch::new().dispatch(back);
+                });
+                shared
+            })
+            .collect();
+        let mut bias = vec![0.0; batch.bias.len()];
+        let (mut pairs, mut owns) = (vec![0.0; self.pairs.len()], vec![0.0; self.owns.len()]);
+        for more in &shared {
+            add(&mut bias, &more.bias);
+            for (block, d) in blocks.iter().zip(&more.blocks) {
+                block.scatter(d, self, &mut pairs, &mut owns);
+            }
+        }
+        AttentionDerivatives { queries: d_queries, keys: d_keys, bias, values: d_values, pairs, owns }
+    }
+}
+
+/// Derivatives by what all graphs share.
+struct Shared {
+    bias: Vec<f32>,
+    /// By the weights, laid out as they are.
+    blocks: Vec<Block>,
+}
+
+impl Shared {
+    fn new(problem: &Problem, blocks: &[Block]) -> Self {
+        let blocks = blocks.iter().map(Block::zeroed).collect();
+        Shared { bias: vec![0.0; problem.schema.predicates], blocks }
+    }
+}
+
+/// Where derivatives by what one graph has for itself go.
+struct Own<'a> {
+    queries: &'a mut [f32],
+    keys: &'a mut [f32],
+    values: &'a mut [f32],
+}
+
+/// The way there on one graph, compiled once for every set of vector instructions.
+struct There<'a> {
+    bench: &'a mut Bench,
+    problem: &'a Problem<'a>,
+    blocks: &'a [Block],
+    given: Given<'a>,
+    list: &'a [(usize, Option<Ends>)],
+    scores: &'a mut [f32],
+}
+
+impl pulp::WithSimd for There<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) {
+        let (problem, rules) = (self.problem, self.problem.rules);
+        let Bench { links, walk, .. } = self.bench;
+        links.make(problem, &self.given);
+        for block in self.blocks {
+            walk.prepare(problem, block, links, self.given.values);
+            for ((_, query), scores) in self.list.iter().zip(self.scores.chunks_exact_mut(rules)) {
+                let found = walk.infer(problem, block, links, *query);
+                scores[block.first..][..block.count].copy_from_slice(&found[..block.count]);
+            }
+        }
+    }
+}
+
+/// The way back, likewise.
+struct Back<'a> {
+    bench: &'a mut Bench,
+    problem: &'a Problem<'a>,
+    blocks: &'a [Block],
+    given: Given<'a>,
+    list: &'a [(usize, Option<Ends>)],
+    d_scores: &'a [f32],
+    d: Own<'a>,
+    shared: &'a mut Shared,
+}
+
+impl pulp::WithSimd for Back<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) {
+        let (problem, rules) = (self.problem, self.problem.rules);
+        self.d.values.fill(0.0);
+        let Bench { links, walk, d_links } = self.bench;
+        links.make(problem, &self.given);
+        d_links.clear();
+        d_links.resize(links.entries.len(), 0.0);
+        for (block, d_block) in self.blocks.iter().zip(&mut self.shared.blocks) {
+            walk.prepare(problem, block, links, self.given.values);
+            walk.forget();
+            for (row, query) in self.list {
+                let mut d = [0.0; lanes::LANES];
+                d[..block.count].copy_from_slice(&self.d_scores[row * rules + block.first..][..block.count]);
+                walk.infer(problem, block, links, *query);
+                walk.adjoint(problem, links, *query, d, d_block);
+            }
+            walk.prepare_adjoint(problem, block, links, self.given.values, d_block, d_links, self.d.values);
+        }
+        let bias = &mut self.shared.bias;
+        links.make_adjoint(problem, &self.given, d_links, self.d.queries, self.d.keys, bias);
+    }
+}
