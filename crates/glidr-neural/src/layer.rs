@@ -189,7 +189,7 @@ impl Attention {
 }
 
 /// How far the rules hold over the links of attention: what [`scores`] gives for [`Attention::facts`], but
-/// clipped links are never made, so that this is fast where most are. Sums are taken in another order, so
+/// clipped links are never made. Sums are taken in another order, so
 /// numbers agree to rounding.
 pub fn linked_scores(
     weights: &RuleWeights,
