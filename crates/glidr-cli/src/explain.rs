@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use glidr::explain::{Trace, trace};
 use glidr::graph::Triple;
 use glidr::rule::{Rule, RuleNames};
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use crate::output::{Output, table};
 use crate::rule_file::{RuleFile, facts_without, rule_names};
 use crate::search::{self, SearchFlags};
-use crate::settings::HardFlags;
+use crate::settings::{HardFlags, Looked};
 use crate::sources::{open_both, say_lacking};
 use crate::tell::{Judged, judge, trace_text, trace_value};
 
@@ -71,14 +71,6 @@ pub struct Explain {
     time: u64,
 }
 
-#[derive(Clone, Copy, PartialEq, ValueEnum)]
-enum Looked {
-    /// facts and train, as when ranking
-    Train,
-    /// all splits
-    All,
-}
-
 /// One soft rule's part in the score.
 struct Share {
     number: usize,
@@ -97,7 +89,7 @@ impl Explain {
         let ensemble = model.target(&self.target)?;
         let names = data.names();
         let (head, tail) = (names.entity(&self.head)?, names.entity(&self.tail)?);
-        let background = if self.background == Looked::All { Background::All } else { Background::Train };
+        let background = Background::from(self.background);
         let asked =
             names.predicates.find(&self.target).map(|p| Triple { head, predicate: Predicate(p), tail });
         let stands =

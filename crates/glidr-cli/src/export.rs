@@ -4,13 +4,14 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Context;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use glidr::Background;
 use glidr::export::{Known, csv_facts, json_facts};
 use serde_json::json;
 
 use crate::listing::Format;
 use crate::output::{Output, counted};
+use crate::settings::Looked;
 use crate::solve::write_file;
 use crate::sources::open_data;
 
@@ -42,14 +43,6 @@ pub struct Export {
     seed: u64,
 }
 
-#[derive(Clone, Copy, PartialEq, ValueEnum)]
-enum Looked {
-    /// facts and train
-    Train,
-    /// all splits
-    All,
-}
-
 impl Export {
     /// Opens and writes.
     pub fn run(&self, output: &Output) -> anyhow::Result<ExitCode> {
@@ -66,7 +59,7 @@ impl Export {
             anyhow::bail!("--json tells what was written to a file: name it with -o");
         }
         let data = open_data(self.data.as_deref(), self.seed, output)?;
-        let background = if self.background == Looked::All { Background::All } else { Background::Train };
+        let background = Background::from(self.background);
         let known = Known::of(&data, background);
         let mut files = Vec::new();
         match (&self.output, self.format) {

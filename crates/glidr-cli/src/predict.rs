@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use glidr::graph::Triple;
 use glidr::rank::{Answer, Asked};
 use glidr::solve::{Ended, Facts, Limits, Solver};
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use crate::output::{Output, table};
 use crate::rule_file::{RuleFile, facts_of, facts_without, rule_names};
 use crate::search::{self, SearchFlags};
-use crate::settings::{HardFlags, SelfFlag};
+use crate::settings::{HardFlags, Looked, SelfFlag};
 use crate::sources::{open_both, say_lacking};
 use crate::tell::{Judged, judge};
 
@@ -83,14 +83,6 @@ struct KnownEnd {
     tail: Option<String>,
 }
 
-#[derive(Clone, Copy, PartialEq, ValueEnum)]
-enum Looked {
-    /// facts and train, as when ranking
-    Train,
-    /// all splits
-    All,
-}
-
 /// An open question about some data.
 struct Question<'a> {
     data: &'a Dataset,
@@ -113,7 +105,7 @@ impl<'a> Question<'a> {
             (None, Some(tail)) => (Asked::Head, names.entity(tail)?),
             (None, None) => anyhow::bail!("--head or --tail must be given"),
         };
-        let background = if flags.background == Looked::All { Background::All } else { Background::Train };
+        let background = Background::from(flags.background);
         let target = names.predicates.find(&flags.target).map(Predicate);
         let mut stands: BTreeMap<Entity, Split> = BTreeMap::new();
         for split in Split::ALL {

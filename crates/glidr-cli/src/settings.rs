@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use glidr::infer::Engine;
 use glidr::learn::{Negative, Positives};
 use glidr::rule::{Clause, parse_rules};
-use glidr::{Extraction, Training};
+use glidr::{Background, Extraction, Training};
 
 /// Every setting of learning: a flag wins over the file, the file over the default.
 #[derive(Args)]
@@ -172,6 +172,24 @@ impl From<EngineFlag> for Engine {
             EngineFlag::Auto => Engine::Auto,
             EngineFlag::Dense => Engine::Dense,
             EngineFlag::Sparse => Engine::Sparse,
+        }
+    }
+}
+
+/// The facts that rules look up: [`Background`] as a flag.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum Looked {
+    /// facts and train, as when ranking
+    Train,
+    /// all splits
+    All,
+}
+
+impl From<Looked> for Background {
+    fn from(looked: Looked) -> Self {
+        match looked {
+            Looked::Train => Background::Train,
+            Looked::All => Background::All,
         }
     }
 }

@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 
 use crate::output::{Output, counted};
 use crate::rule_file::{RuleFile, facts_of, rule_names};
+use crate::settings::Looked;
 use crate::sources::open_data;
 
 /// Apply the rules of a file to the facts of a graph, exactly, and write the new facts.
@@ -67,14 +68,6 @@ enum Format {
     Jsonl,
 }
 
-#[derive(Clone, Copy, PartialEq, ValueEnum)]
-enum Looked {
-    /// facts and train
-    Train,
-    /// all splits
-    All,
-}
-
 /// A new fact: how many rules find it, and the first of the best.
 struct New {
     rules: usize,
@@ -87,7 +80,7 @@ impl Solve {
     pub fn run(&self, output: &Output) -> anyhow::Result<ExitCode> {
         let data = open_data(self.data.as_deref(), self.seed, output)?;
         let sets = RuleFile::open(&self.rules, &data)?.sets(&data)?;
-        let background = if self.background == Looked::All { Background::All } else { Background::Train };
+        let background = Background::from(self.background);
         let facts = facts_of(&data, background);
         let limits = Limits { time: self.time.map(Duration::from_secs), answers: self.limit };
         let mut found: BTreeMap<(Predicate, Entity, Entity), New> = BTreeMap::new();

@@ -180,17 +180,13 @@ impl Attention {
                 self.bias.dims()
             )));
         }
-        if !(0.0..1.0).contains(&self.least) {
-            let finding = format!("the least link must be at least 0 and below 1, but is {}", self.least);
-            return Err(Error::Setting(finding));
-        }
+        check_least(self.least)?;
         Ok(key)
     }
 }
 
 /// How far the rules hold over the links of attention: what [`scores`] gives for [`Attention::facts`], but
-/// clipped links are never made. Sums are taken in another order, so
-/// numbers agree to rounding.
+/// clipped links are never made. Sums are taken in another order, so numbers agree to rounding.
 pub fn linked_scores(
     weights: &RuleWeights,
     attention: &Attention,
@@ -220,9 +216,7 @@ pub fn linked_scores(
 /// Clipping has no derivative, so a link that was clipped stays so unless another link of its entities
 /// brings it back.
 pub fn soft_links(attention: Tensor<4>, bias: Tensor<1>, least: f32) -> Result<Tensor<4>> {
-    if !(0.0..1.0).contains(&least) {
-        return Err(Error::Setting(format!("the least link must be at least 0 and below 1, but is {least}")));
-    }
+    check_least(least)?;
     let [_, predicates, rows, columns] = attention.dims();
     if bias.dims() != [predicates] {
         let finding = format!("{predicates} predicates need as many biases, but there are {:?}", bias.dims());
@@ -269,6 +263,13 @@ pub fn numbers<const D: usize>(tensor: &Tensor<D>) -> Result<Vec<f32>> {
     let data = tensor.clone().into_data();
     data.try_to_vec()
         .map_err(|error| Error::Setting(format!("a tensor must hold numbers of f32, but: {error:?}")))
+}
+
+fn check_least(least: f32) -> Result<()> {
+    if (0.0..1.0).contains(&least) {
+        return Ok(());
+    }
+    Err(Error::Setting(format!("the least link must be at least 0 and below 1, but is {least}")))
 }
 
 fn check(

@@ -77,8 +77,7 @@ impl RuleOps for Flex {
         asked: Asked,
     ) -> FloatTensor<Self> {
         let inputs = [facts, values, pairs, owns].map(|tensor| tensor.to_contiguous());
-        let scores = on_numbers(&inputs, &asked, |problem, batch| problem.scores(batch, &asked.queries));
-        tensor(scores, [asked.rows, asked.rules].to_vec())
+        plain(&inputs, &asked)
     }
 
     fn soft_links(attention: FloatTensor<Self>, bias: FloatTensor<Self>, least: f32) -> FloatTensor<Self> {
@@ -109,10 +108,10 @@ impl<C: CheckpointStrategy> RuleOps for Autodiff<Flex, C> {
         owns: FloatTensor<Self>,
         asked: Asked,
     ) -> FloatTensor<Self> {
-        let nodes = [facts.node(), values.node(), pairs.node(), owns.node()];
-        let inputs = [facts, values, pairs, owns].map(|tensor| tensor.into_primitive().to_contiguous());
-        let scores = on_numbers(&inputs, &asked, |problem, batch| problem.scores(batch, &asked.queries));
-        let scores = tensor(scores, [asked.rows, asked.rules].to_vec());
+        let inputs = [facts, values, pairs, owns];
+        let nodes = inputs.each_ref().map(FloatTensor::<Self>::node);
+        let inputs = inputs.map(|tensor| tensor.into_primitive().to_contiguous());
+        let scores = plain(&inputs, &asked);
         match RuleScores.prepare::<C>(nodes).compute_bound().stateful() {
             OpsKind::Tracked(prep) => prep.finish((inputs, asked), scores),
             OpsKind::UnTracked(prep) => prep.finish(scores),
@@ -179,15 +178,12 @@ impl Backward<Flex, 2> for SoftLinks {
     fn backward(self, ops: Ops<Self::State, 2>, grads: &mut Gradients, _: &mut Checkpointer) {
         let [bias, links] = ops.state;
         let d_links = grads.consume::<Flex>(&ops.node).to_contiguous();
-        let shape = links.shape().to_vec();
+        let (predicates, entities) = (bias.shape().to_vec()[0], links.shape().to_vec()[2]);
         let (d_attention, d_bias) =
-            links::links_adjoint(numbers(&links), numbers(&d_links), bias.shape().to_vec()[0], shape[2]);
-        let shapes = [shape, bias.shape().to_vec()];
-        for ((parent, d), shape) in ops.parents.into_iter().zip([d_attention, d_bias]).zip(shapes) {
-            if let Some(parent) = parent {
-                grads.register::<Flex>(parent.id, tensor(d, shape));
-            }
-        }
+            links::links_adjoint(numbers(&links), numbers(&d_links), predicates, entities);
+        let parents = ops.parents.map(|parent| parent.map(|parent| parent.id));
+        // Links have the shape of attention.
+        register(parents, [Some(d_attention), Some(d_bias)], &[links, bias], grads);
     }
 }
 
@@ -225,6 +221,11 @@ fn register<const N: usize>(
             grads.register::<Flex>(parent, tensor(found, shape));
         }
     }
+}
+
+fn plain(inputs: &[FloatTensor<Flex>; 4], asked: &Asked) -> FloatTensor<Flex> {
+    let scores = on_numbers(inputs, asked, |problem, batch| problem.scores(batch, &asked.queries));
+    tensor(scores, [asked.rows, asked.rules].to_vec())
 }
 
 fn linked(inputs: &[FloatTensor<Flex>; 6], asked: &LinkedAsked) -> FloatTensor<Flex> {

@@ -113,8 +113,16 @@ impl<'a> Problem<'a> {
                 scores
             })
             .collect();
-        let mut scores = vec![0.0; queries.iter().map(Vec::len).sum::<usize>() * self.rules];
-        for ((_, part), found) in parts.iter().zip(found) {
+        self.in_rows(parts.iter().map(|(_, part)| *part).zip(&found))
+    }
+
+    /// The scores of parts of the queries, each in its row of the result.
+    fn in_rows<'q>(
+        &self,
+        parts: impl Iterator<Item = (&'q [(usize, Option<Ends>)], &'q Vec<f32>)> + Clone,
+    ) -> Vec<f32> {
+        let mut scores = vec![0.0; parts.clone().map(|(_, found)| found.len()).sum()];
+        for (part, found) in parts {
             for ((row, _), found) in part.iter().zip(found.chunks_exact(self.rules)) {
                 scores[row * self.rules..][..self.rules].copy_from_slice(found);
             }

@@ -14,7 +14,6 @@ mod joined;
 mod large;
 mod lines;
 mod listing;
-
 mod pool;
 mod propose;
 mod rank;
@@ -138,7 +137,8 @@ struct Setting<'a> {
     model: Option<&'a Model>,
     extra: &'a [Rule],
     irreflexive: Vec<bool>,
-    branches: Branches,
+    /// Where rules may branch.
+    branches: Option<Branches>,
 }
 
 impl Search {
@@ -160,13 +160,14 @@ impl Search {
         let graph = Graph::new(entities, predicates, properties, &facts, data.traits());
         let facts = Facts::from(&graph);
         let irreflexive = irreflexive(data, self.self_answers);
-        let branches = Branches::new(&facts);
+        let is_large = entities * entities > large::MOST_PAIRS;
+        let branches = (self.branched > 0 && !is_large).then(|| Branches::new(&facts));
         let setting = Setting { search: self, data, graph, facts, model, extra, irreflexive, branches };
         for rule in extra {
             Solver::new(rule, &setting.facts, Limits::default())?;
         }
         let done = AtomicUsize::new(0);
-        let walk = (entities * entities > large::MOST_PAIRS).then(|| Walk::new(&setting.facts));
+        let walk = is_large.then(|| Walk::new(&setting.facts));
         let tried: Vec<Tried> = targets
             .par_iter()
             .map(|&target| {
@@ -262,6 +263,7 @@ impl Setting<'_> {
 
     /// The best rules so far, each with one literal more, beside the confidence that this must pass.
     fn to_branch(&self, known: &HashMap<Rule, Option<Candidate>>) -> Vec<(f64, Rule)> {
+        let Some(branches) = &self.branches else { return Vec::new() };
         let worth =
             |c: &Candidate| c.confidence * c.confidence * (c.answers.len() as f64 + self.search.doubt);
         let mut best: Vec<&Candidate> = known.values().flatten().collect();
@@ -271,7 +273,7 @@ impl Setting<'_> {
         for Candidate { rule, confidence, answers } in best {
             let parent = Parent { rule, confidence: *confidence, answers };
             let rules =
-                self.branches.promising(&parent, &self.facts, self.search.least_support, self.search.doubt);
+                branches.promising(&parent, &self.facts, self.search.least_support, self.search.doubt);
             longer.extend(rules.into_iter().map(|rule| (*confidence, rule)));
         }
         longer

@@ -90,13 +90,7 @@ impl Problem<'_> {
                 scores
             })
             .collect();
-        let mut scores = vec![0.0; queries.iter().map(Vec::len).sum::<usize>() * self.rules];
-        for (list, found) in queries.iter().zip(&found) {
-            for ((row, _), found) in list.iter().zip(found.chunks_exact(self.rules)) {
-                scores[row * self.rules..][..self.rules].copy_from_slice(found);
-            }
-        }
-        scores
+        self.in_rows(queries.iter().map(Vec::as_slice).zip(&found))
     }
 
     /// The adjoint of [`Problem::linked_scores`]; messages are passed again.
