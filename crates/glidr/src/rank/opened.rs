@@ -84,10 +84,12 @@ impl Opened {
     ) -> Vec<f32> {
         let pairs: Vec<_> = tails.iter().map(|&tail| (head, tail)).collect();
         let brackets = self.brackets(tails.len(), |block| block.brackets(graph, &pairs));
-        settle(&brackets, tails, goals, |tails, goals| self.sides_of_anchored(graph, head, tails, goals))
+        settle(&brackets, is_beside, tails, goals, |tails, goals| {
+            self.sides_of_anchored(graph, head, tails, goals)
+        })
     }
 
-    /// The same by brackets that know the head.
+    /// The same by brackets that know the head: most of them are scores.
     fn sides_of_anchored(
         &mut self,
         graph: &Graph,
@@ -101,7 +103,9 @@ impl Opened {
         }
         self.anchor(graph, head);
         let brackets = self.brackets(tails.len(), |block| block.brackets_of_tails(graph, tails));
-        settle(&brackets, tails, goals, |tails, _| self.scores_of_tails(graph, head, tails))
+        let is_enough =
+            |bracket: [f32; 2], goals: &[f32]| bracket[0] == bracket[1] || is_beside(bracket, goals);
+        settle(&brackets, is_enough, tails, goals, |tails, _| self.scores_of_tails(graph, head, tails))
     }
 
     /// Brackets of the ensemble's scores, from those that `of` each block has of its rules'.
@@ -194,19 +198,21 @@ impl Opened {
     }
 }
 
-/// The lower ends of brackets that tell on which side of each goal a score is; for all others what `rest`
+/// Whether a bracket tells on which side of each goal the score is.
+fn is_beside([low, high]: [f32; 2], goals: &[f32]) -> bool {
+    goals.iter().all(|goal| low > goal * (1.0 + MARGIN) || high < goal * (1.0 - MARGIN))
+}
+
+/// The lower ends of brackets that are enough to know of a score and its goals; for all others what `rest`
 /// says of these tails and their goals.
 fn settle(
     brackets: &[[f32; 2]],
+    is_enough: impl Fn([f32; 2], &[f32]) -> bool,
     tails: &[Entity],
     goals: &[&[f32]],
     rest: impl FnOnce(&[Entity], &[&[f32]]) -> Vec<f32>,
 ) -> Vec<f32> {
-    let is_open = |&place: &usize| {
-        let [low, high] = brackets[place];
-        let beside = |goal: &f32| low > goal * (1.0 + MARGIN) || high < goal * (1.0 - MARGIN);
-        !goals[place].iter().all(beside)
-    };
+    let is_open = |&place: &usize| !is_enough(brackets[place], goals[place]);
     let open: Vec<usize> = (0..brackets.len()).filter(is_open).collect();
     let (tails, goals): (Vec<Entity>, Vec<&[f32]>) =
         open.iter().map(|&place| (tails[place], goals[place])).unzip();

@@ -5,6 +5,8 @@
 //! tail; so a [`Query`] of another tail starts from there, not from the profile of no ends at all.
 //! The first round does not depend on the tail and is not passed again.
 
+use std::collections::HashMap;
+
 use super::block::{LANES, Lanes, add_product, lower};
 use super::defer::Slack;
 use super::profile::Profile;
@@ -22,6 +24,39 @@ pub(crate) struct Anchor {
     pub query: Query,
     /// How many links its neighbours have.
     links: usize,
+    witnesses: Witnesses,
+}
+
+/// Entities whose entries of the last stage were large in earlier queries, by rule: of any pair, of the same
+/// head, and of the same tail.
+#[derive(Clone, Debug)]
+struct Witnesses {
+    any: [u32; LANES],
+    of_head: [u32; LANES],
+    of_tail: HashMap<u32, [u32; LANES]>,
+}
+
+/// No witness.
+const NOBODY: u32 = u32::MAX;
+
+impl Default for Witnesses {
+    fn default() -> Self {
+        Witnesses { any: [NOBODY; LANES], of_head: [NOBODY; LANES], of_tail: HashMap::new() }
+    }
+}
+
+impl Witnesses {
+    /// Those who may be witnesses for `tail` and the head.
+    fn of(&self, tail: usize) -> [[u32; LANES]; 3] {
+        let of_tail = self.of_tail.get(&(tail as u32));
+        [of_tail.copied().unwrap_or([NOBODY; LANES]), self.of_head, self.any]
+    }
+
+    /// Keeps those who were found.
+    fn learn(&mut self, tail: usize, found: [u32; LANES]) {
+        (self.any, self.of_head) = (found, found);
+        self.of_tail.insert(tail as u32, found);
+    }
 }
 
 /// Whether a stage is known only at the head's neighbours: the last one, if the head narrows last.
@@ -42,6 +77,7 @@ impl Anchor {
     #[inline(always)]
     pub fn set(&mut self, room: &mut Room, setting: Setting, head: usize) {
         self.lift(setting.profile);
+        self.witnesses.of_head = [NOBODY; LANES];
         self.query.begin(setting, head, ABSENT);
         self.links =
             setting.graph.row(head).iter().map(|link| setting.graph.row(link.entity as usize).len()).sum();
@@ -131,26 +167,9 @@ impl Anchor {
         }
     }
 
-    /// The score of the head with `tail` by every rule; none where the largest entry of the last
-    /// stage would have to be known.
-    #[inline(always)]
-    pub fn score(&self, query: &mut Query, room: &mut Room, setting: Setting, tail: usize) -> Option<Lanes> {
-        let slack = Slack::default();
-        let setting = Setting { profile: &self.profile, slack: &slack, ..setting };
-        let partial = self.pass(query, room, setting, tail);
-        let score = match partial {
-            None => Some(query.score(room, setting, u8::MAX)),
-            Some(turn) => {
-                query.narrow_near(room, setting, turn, self.links);
-                query.narrow_end(room, setting, turn.round);
-                query.score_but(room, setting, turn)
-            }
-        };
-        query.leave(room);
-        score
-    }
-
-    /// A lower and an upper bound of the score, without following the tail's neighbours to theirs.
+    /// A lower and an upper bound of the score of the head with `tail` by every rule. They are the score itself,
+    /// but in an even number of rounds: there the largest entry of the last stage may be far from both ends.
+    /// Mostly it is not the score, and an entity that was found in another query shows it.
     #[inline(always)]
     pub fn bracket(&self, query: &mut Query, room: &mut Room, setting: Setting, tail: usize) -> [Lanes; 2] {
         let slack = Slack::default();
@@ -158,24 +177,26 @@ impl Anchor {
         let bracket = match self.pass(query, room, setting, tail) {
             None => [query.score(room, setting, u8::MAX); 2],
             Some(turn) => {
-                query.bracket_near(room, setting, turn);
-                room.bracket = true;
+                query.narrow_near(room, setting, turn, self.links);
                 query.narrow_end(room, setting, turn.round);
-                room.bracket = false;
-                let ends = query.entries[turn.round];
-                let [mut low, mut high] = [ends[0], room.upper_end];
-                let k = turn.receiver() - 1;
-                lower(&mut low, &query.most(setting, k).0);
-                lower(&mut high, &ends[1]);
-                for k in (0..query.touched.len()).filter(|&other| other != k) {
-                    lower(&mut high, &query.most(setting, k).0);
-                }
-                lower(&mut low, &high);
-                [low, high]
+                query.bracket_partial(room, setting, turn, &self.witnesses.of(tail))
             }
         };
         query.leave(room);
         bracket
+    }
+
+    /// The score: from the beginning, where it is not known otherwise.
+    #[inline(always)]
+    pub fn score(&mut self, query: &mut Query, room: &mut Room, setting: Setting, tail: usize) -> Lanes {
+        let [low, high] = self.bracket(query, room, setting, tail);
+        if low == high {
+            return low;
+        }
+        let score = query.infer(room, setting, self.query.ends[0], tail);
+        query.leave(room);
+        self.witnesses.learn(tail, query.witness);
+        score
     }
 
     /// Passes all messages of a tail but for a last stage that is known only in part.
@@ -232,43 +253,38 @@ impl Query {
         self.put_back(room, k, touched, places);
     }
 
-    /// The last stage in brackets: at least what the head alone allows, at most what the ends do.
+    /// A lower and an upper bound of the score, where the last stage is known only at the head's neighbours:
+    /// its largest entry may be far from both ends. Witnesses show how large it is at least.
     #[inline(always)]
-    fn bracket_near(&mut self, room: &mut Room, setting: Setting, turn: Turn) {
-        let k = turn.receiver() - 1;
-        let (mut touched, mut places) = self.take(room, k);
-        for side in 0..2 {
-            touched.touch_near(side, self.row(setting.graph, side), &mut places);
-        }
-        let stage = setting.profile.stage(turn.round, k);
-        let mut kept = std::mem::take(&mut touched.rounds[turn.round - 1]);
-        room.upper.clear();
-        for (place, &entity) in touched.entities.iter().enumerate() {
-            let (mut value, winner) = self.without_inner(&touched, setting, turn, place);
-            room.upper.push(value);
-            stage.told.iter().for_each(|told| lower(&mut value, &told[entity as usize]));
-            kept.push(value, winner);
-        }
-        touched.rounds[turn.round - 1] = kept;
-        self.put_back(room, k, touched, places);
-    }
-
-    /// The score, where the last stage is known only at the head's
-    /// neighbours; none if its largest entry may be far from both ends and be the score.
-    #[inline(always)]
-    fn score_but(&mut self, room: &mut Room, setting: Setting, turn: Turn) -> Option<Lanes> {
+    fn bracket_partial(
+        &mut self,
+        room: &mut Room,
+        setting: Setting,
+        turn: Turn,
+        witnesses: &[[u32; LANES]; 3],
+    ) -> [Lanes; 2] {
         let partial = turn.receiver() - 1;
         let ends = self.entries[setting.profile.rounds];
-        let mut score = ends[0];
-        lower(&mut score, &ends[1]);
+        let mut high = ends[0];
+        lower(&mut high, &ends[1]);
         for k in (0..self.touched.len()).filter(|&k| k != partial) {
-            lower(&mut score, &self.most(setting, k).0);
+            lower(&mut high, &self.most(setting, k).0);
         }
-        let most = self.most_of_partial(room, setting, turn, &score);
+        let mut most = self.most_of_partial(room, setting, turn, &high);
         let ceiling = &setting.profile.stage(setting.profile.rounds, partial).ceiling;
-        let known = (0..LANES).all(|lane| most[lane] >= score[lane] || ceiling[lane] <= most[lane]);
-        lower(&mut score, &most);
-        known.then_some(score)
+        for witnesses in witnesses {
+            for lane in 0..LANES {
+                if most[lane] < high[lane].min(ceiling[lane]) && witnesses[lane] != NOBODY {
+                    let value = self.entry_of_partial(room, setting, turn, witnesses[lane]);
+                    raise(&mut most, &mut [0; LANES], &value, 0);
+                }
+            }
+        }
+        let mut low = high;
+        lower(&mut low, &most);
+        raise(&mut most, &mut [0; LANES], ceiling, 0);
+        lower(&mut high, &most);
+        [low, high]
     }
 
     /// The largest entry near the ends, as far as it can be below `least`.
@@ -276,33 +292,48 @@ impl Query {
     fn most_of_partial(&mut self, room: &mut Room, setting: Setting, turn: Turn, least: &Lanes) -> Lanes {
         let k = turn.receiver() - 1;
         let (mut most, _) = self.most(setting, k);
-        let touched = std::mem::take(&mut self.touched[k]);
-        for place in 0..touched.entities.len() {
-            if touched.near[0][place] != UNLINKED {
+        for place in 0..self.touched[k].entities.len() {
+            if self.touched[k].near[0][place] != UNLINKED {
                 continue; // known in full
             }
-            let (mut value, _) = self.without_inner(&touched, setting, turn, place);
+            let (value, _) = self.without_inner(&self.touched[k], setting, turn, place);
             let mut asked = false;
             for lane in 0..LANES {
                 asked |= value[lane] > most[lane] && most[lane] < least[lane];
             }
-            if !asked {
-                continue;
+            if asked {
+                let entity = self.touched[k].entities[place];
+                let value = self.entry_of_partial(room, setting, turn, entity);
+                raise(&mut most, &mut [0; LANES], &value, 0);
             }
-            for number in 0..turn.senders() {
-                let sender = turn.sender(number);
-                let mut message = *setting.block.sure(sender, turn.receiver());
-                let table = setting.block.toward(sender, turn.receiver());
-                for link in setting.graph.row(touched.entities[place] as usize) {
-                    let (entry, _) = self.entry(room, setting, turn.round, sender - 1, link.entity as usize);
-                    add_product(&mut message, &table[link.class as usize], &entry);
-                }
-                lower(&mut value, &message);
-            }
-            raise(&mut most, &mut [0; LANES], &value, 0);
         }
-        self.touched[k] = touched;
         most
+    }
+
+    /// One entry of the last stage, worked out in full from the entity's own row.
+    #[inline(always)]
+    fn entry_of_partial(&self, room: &Room, setting: Setting, turn: Turn, entity: u32) -> Lanes {
+        let Setting { graph, block, profile, .. } = setting;
+        let (receiver, (end, _)) = (turn.receiver(), turn.end());
+        let mut value = match room.places[receiver - 1][entity as usize] as usize {
+            0 => {
+                let mut value = profile.entry(block, graph, turn.round - 1, receiver - 1, entity as usize);
+                lower(&mut value, block.sure(end, receiver));
+                value
+            }
+            place => self.without_inner(&self.touched[receiver - 1], setting, turn, place - 1).0,
+        };
+        for number in 0..turn.senders() {
+            let sender = turn.sender(number);
+            let mut message = *block.sure(sender, receiver);
+            let table = block.toward(sender, receiver);
+            for link in graph.row(entity as usize) {
+                let (entry, _) = self.entry(room, setting, turn.round, sender - 1, link.entity as usize);
+                add_product(&mut message, &table[link.class as usize], &entry);
+            }
+            lower(&mut value, &message);
+        }
+        value
     }
 }
 

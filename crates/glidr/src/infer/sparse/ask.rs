@@ -33,7 +33,7 @@ impl Sparse {
         pulp::Arch::new().dispatch(FromAnchor { setting, open, room, query: &mut queries[0], tails })
     }
 
-    /// Lower and upper bounds of those scores, found much faster.
+    /// Lower and upper bounds of those scores: mostly the score itself, found much faster where it is not.
     pub fn brackets_of_tails(&mut self, graph: &Graph, tails: &[Entity]) -> Vec<[[f32; LANES]; 2]> {
         let (setting, open, room, queries) = self.open_parts(graph);
         pulp::Arch::new().dispatch(Bracket { setting, open, room, query: &mut queries[0], tails })
@@ -122,15 +122,9 @@ impl pulp::WithSimd for FromAnchor<'_> {
     fn with_simd<S: pulp::Simd>(self, _: S) -> Vec<Lanes> {
         let FromAnchor { setting, open, room, query, tails } = self;
         open.anchor.complete(room, setting);
-        let anchor = &open.anchor;
         let mut scores = Vec::with_capacity(tails.len());
         for tail in tails {
-            let known = anchor.score(query, room, setting, tail.index());
-            if known.is_none() {
-                scores.push(query.infer(room, setting, anchor.query.ends[0], tail.index()));
-                query.leave(room);
-            }
-            scores.extend(known);
+            scores.push(open.anchor.score(query, room, setting, tail.index()));
         }
         scores
     }

@@ -71,6 +71,8 @@ pub(crate) struct Query {
     pub winners: Vec<Winner>,
     /// The variable and place whose entry the score is.
     pub place: [(u8, u32); LANES],
+    /// The entity with the largest entry that was found in a stage worked out only where asked for.
+    pub witness: [u32; LANES],
 }
 
 /// How far a sender's rise is followed.

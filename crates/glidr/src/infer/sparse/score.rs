@@ -29,7 +29,14 @@ impl Query {
                     for lane in 0..LANES {
                         least[lane] = if asked >> lane & 1 == 1 { least[lane] } else { 0.0 };
                     }
-                    self.most_of_last(room, setting, &least)
+                    let (most, at) = self.most_of_last(room, setting, &least);
+                    for lane in 0..LANES {
+                        self.witness[lane] = match at[lane] & !IN_PROFILE {
+                            entity if Self::is_in_profile(at[lane]) => entity,
+                            place => self.touched[v - 1].entities[place as usize],
+                        };
+                    }
+                    (most, at)
                 }
                 v => self.most(setting, v - 1),
             };
