@@ -1,11 +1,11 @@
 //! The weights of eight rules side by side.
 
+use wide::f32x8;
+
 use super::Problem;
 
 /// Rules that are worked on side by side.
 pub(super) const LANES: usize = 8;
-/// Slots whose sums are taken together: those of four variables.
-pub(super) const SLOTS: usize = 6;
 /// A number for each of eight rules.
 pub(super) type Lane = [f32; LANES];
 
@@ -15,7 +15,7 @@ pub(super) struct Block {
     pub first: usize,
     /// How many rules there are; the other lanes are idle.
     pub count: usize,
-    /// `[fillers][slots]`, then [`SLOTS`] zeros: what one link adds to all slots is read in one go.
+    /// `[fillers][slots]`: what one link adds to all slots stands together.
     pub pairs: Vec<Lane>,
     /// `[own fillers][variables]`, likewise.
     pub owns: Vec<Lane>,
@@ -36,8 +36,7 @@ impl Block {
         firsts
             .map(|first| {
                 let count = LANES.min(problem.rules - first);
-                let mut pairs = gather(problem.pairs, rows, first, count);
-                pairs.extend([[0.0; LANES]; SLOTS]);
+                let pairs = gather(problem.pairs, rows, first, count);
                 Block { first, count, pairs, owns: gather(problem.owns, own_rows, first, count) }
             })
             .collect()
@@ -53,7 +52,7 @@ impl Block {
     pub fn scatter(&self, d: &Block, problem: &Problem, pairs: &mut [f32], owns: &mut [f32]) {
         let scatter = |d: &[Lane], rows: usize, to: &mut [f32]| {
             let size = to.len() / problem.rules;
-            for (place, lane) in d.iter().enumerate().take(size) {
+            for (place, lane) in d.iter().enumerate() {
                 for (l, d) in lane.iter().enumerate().take(self.count) {
                     to[(self.first + l) * size + turned(place, rows, size / rows)] += d;
                 }
@@ -69,20 +68,16 @@ fn turned(place: usize, rows: usize, columns: usize) -> usize {
     place % rows * columns + place / rows
 }
 
-/// `to += factor · lane`.
+/// `to += factor · lane`. Written as a vector: left to itself the compiler takes such sums apart.
 #[inline(always)]
 pub(super) fn add_scaled(to: &mut Lane, factor: f32, lane: &Lane) {
-    for l in 0..LANES {
-        to[l] += factor * lane[l];
-    }
+    *to = (f32x8::new(*to) + f32x8::new(*lane) * factor).to_array();
 }
 
 /// `to += a · b`, lane by lane.
 #[inline(always)]
 pub(super) fn add_product(to: &mut Lane, a: &Lane, b: &Lane) {
-    for l in 0..LANES {
-        to[l] += a[l] * b[l];
-    }
+    *to = (f32x8::new(*to) + f32x8::new(*a) * f32x8::new(*b)).to_array();
 }
 
 /// Whether any lane is not zero.

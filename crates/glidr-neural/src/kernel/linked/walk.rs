@@ -6,7 +6,7 @@
 
 use super::super::passing::variable;
 use super::super::product::sum;
-use super::lanes::{Block, LANES, Lane, SLOTS, add_product, add_scaled, any};
+use super::lanes::{Block, LANES, Lane, add_product, add_scaled, any};
 use super::{Ends, Links, Problem};
 
 const NOTHING: Lane = [0.0; LANES];
@@ -41,19 +41,13 @@ impl Walk {
         self.matrices.clear();
         self.matrices.resize(links.other.len() * slots, NOTHING);
         for (pair, sums) in self.matrices.chunks_exact_mut(slots).enumerate() {
-            for (part, sums) in sums.chunks_mut(SLOTS).enumerate() {
-                // Sums of several slots at once, which stay in registers.
-                let mut found = [NOTHING; SLOTS];
-                for (entries, first) in links.both_ways(pair, schema.predicates) {
-                    for entry in &links.entries[entries] {
-                        let place = (first + entry.predicate as usize) * slots + part * SLOTS;
-                        let weights = &block.pairs[place..][..SLOTS];
-                        for (sum, weight) in found.iter_mut().zip(weights) {
-                            add_scaled(sum, entry.value, weight);
-                        }
+            for (entries, first) in links.both_ways(pair, schema.predicates) {
+                for entry in &links.entries[entries] {
+                    let weights = &block.pairs[(first + entry.predicate as usize) * slots..][..slots];
+                    for (sum, weight) in sums.iter_mut().zip(weights) {
+                        add_scaled(sum, entry.value, weight);
                     }
                 }
-                sums.copy_from_slice(&found[..sums.len()]);
             }
         }
         self.told.clear();

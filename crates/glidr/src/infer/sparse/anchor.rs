@@ -5,10 +5,9 @@
 //! tail; so a [`Query`] of another tail starts from there, not from the profile of no ends at all.
 //! The first round does not depend on the tail and is not passed again.
 
-use std::collections::HashMap;
-
 use super::block::{LANES, Lanes, add_product, lower};
 use super::defer::Slack;
+use super::far::{Far, NOBODY};
 use super::profile::Profile;
 use super::query::{ABSENT, Query, Room, Scope, Setting, Touched, UNLINKED};
 use super::rise::scatter_cost;
@@ -24,39 +23,7 @@ pub(crate) struct Anchor {
     pub query: Query,
     /// How many links its neighbours have.
     links: usize,
-    witnesses: Witnesses,
-}
-
-/// Entities whose entries of the last stage were large in earlier queries, by rule: of any pair, of the same
-/// head, and of the same tail.
-#[derive(Clone, Debug)]
-struct Witnesses {
-    any: [u32; LANES],
-    of_head: [u32; LANES],
-    of_tail: HashMap<u32, [u32; LANES]>,
-}
-
-/// No witness.
-const NOBODY: u32 = u32::MAX;
-
-impl Default for Witnesses {
-    fn default() -> Self {
-        Witnesses { any: [NOBODY; LANES], of_head: [NOBODY; LANES], of_tail: HashMap::new() }
-    }
-}
-
-impl Witnesses {
-    /// Those who may be witnesses for `tail` and the head.
-    fn of(&self, tail: usize) -> [[u32; LANES]; 3] {
-        let of_tail = self.of_tail.get(&(tail as u32));
-        [of_tail.copied().unwrap_or([NOBODY; LANES]), self.of_head, self.any]
-    }
-
-    /// Keeps those who were found.
-    fn learn(&mut self, tail: usize, found: [u32; LANES]) {
-        (self.any, self.of_head) = (found, found);
-        self.of_tail.insert(tail as u32, found);
-    }
+    far: Far,
 }
 
 /// Whether a stage is known only at the head's neighbours: the last one, if the head narrows last.
@@ -77,7 +44,7 @@ impl Anchor {
     #[inline(always)]
     pub fn set(&mut self, room: &mut Room, setting: Setting, head: usize) {
         self.lift(setting.profile);
-        self.witnesses.of_head = [NOBODY; LANES];
+        self.far.leave_head();
         self.query.begin(setting, head, ABSENT);
         self.links =
             setting.graph.row(head).iter().map(|link| setting.graph.row(link.entity as usize).len()).sum();
@@ -171,7 +138,13 @@ impl Anchor {
     /// but in an even number of rounds: there the largest entry of the last stage may be far from both ends.
     /// Mostly it is not the score, and an entity that was found in another query shows it.
     #[inline(always)]
-    pub fn bracket(&self, query: &mut Query, room: &mut Room, setting: Setting, tail: usize) -> [Lanes; 2] {
+    pub fn bracket(
+        &mut self,
+        query: &mut Query,
+        room: &mut Room,
+        setting: Setting,
+        tail: usize,
+    ) -> [Lanes; 2] {
         let slack = Slack::default();
         let setting = Setting { profile: &self.profile, slack: &slack, ..setting };
         let bracket = match self.pass(query, room, setting, tail) {
@@ -179,7 +152,7 @@ impl Anchor {
             Some(turn) => {
                 query.narrow_near(room, setting, turn, self.links);
                 query.narrow_end(room, setting, turn.round);
-                query.bracket_partial(room, setting, turn, &self.witnesses.of(tail))
+                query.bracket_partial(room, setting, turn, &mut self.far)
             }
         };
         query.leave(room);
@@ -195,7 +168,7 @@ impl Anchor {
         }
         let score = query.infer(room, setting, self.query.ends[0], tail);
         query.leave(room);
-        self.witnesses.learn(tail, query.witness);
+        self.far.learn(tail, query.witness);
         score
     }
 
@@ -254,14 +227,14 @@ impl Query {
     }
 
     /// A lower and an upper bound of the score, where the last stage is known only at the head's neighbours:
-    /// its largest entry may be far from both ends. Witnesses show how large it is at least.
+    /// its largest entry may be far from both ends.
     #[inline(always)]
     fn bracket_partial(
         &mut self,
         room: &mut Room,
         setting: Setting,
         turn: Turn,
-        witnesses: &[[u32; LANES]; 3],
+        far: &mut Far,
     ) -> [Lanes; 2] {
         let partial = turn.receiver() - 1;
         let ends = self.entries[setting.profile.rounds];
@@ -271,8 +244,9 @@ impl Query {
             lower(&mut high, &self.most(setting, k).0);
         }
         let mut most = self.most_of_partial(room, setting, turn, &high);
-        let ceiling = &setting.profile.stage(setting.profile.rounds, partial).ceiling;
-        for witnesses in witnesses {
+        let mut ceiling = setting.profile.stage(setting.profile.rounds, partial).ceiling;
+        let tail = self.ends[1];
+        for witnesses in far.witnesses(tail) {
             for lane in 0..LANES {
                 if most[lane] < high[lane].min(ceiling[lane]) && witnesses[lane] != NOBODY {
                     let value = self.entry_of_partial(room, setting, turn, witnesses[lane]);
@@ -280,9 +254,16 @@ impl Query {
                 }
             }
         }
+        let mut open = false;
+        for lane in 0..LANES {
+            open |= most[lane] < high[lane].min(ceiling[lane]);
+        }
+        if open {
+            lower(&mut ceiling, &far.bound(setting, turn, tail));
+        }
         let mut low = high;
         lower(&mut low, &most);
-        raise(&mut most, &mut [0; LANES], ceiling, 0);
+        raise(&mut most, &mut [0; LANES], &ceiling, 0);
         lower(&mut high, &most);
         [low, high]
     }

@@ -11,6 +11,7 @@ mod ask;
 mod block;
 mod defer;
 mod ends;
+mod far;
 mod near;
 mod open;
 mod profile;

@@ -1,0 +1,162 @@
+//! The largest entry of a stage far from both ends, which is known only near them: from below by
+//! *witnesses*, entities whose entries were large in earlier queries; from above by the tail.
+//!
+//! ```text
+//! φ_v(e) ≤ min(φ⁽⁰⁾_v(e), w_true, Σ_f M_sv(f, e) min(φ⁽⁰⁾_s(f), w_true + M_sY(f, t)))    for every sender s
+//! ```
+
+use std::collections::HashMap;
+
+use super::block::{LANES, Lanes, add_product, is_zero, lower};
+use super::query::Setting;
+use super::score::raise;
+use super::stage::Turn;
+
+/// No witness.
+pub(crate) const NOBODY: u32 = u32::MAX;
+
+/// What earlier queries tell, and bounds by the tail.
+#[derive(Clone, Debug)]
+pub(crate) struct Far {
+    /// Witnesses, by rule: of any pair, of the same head, and of the same tail.
+    any: [u32; LANES],
+    of_head: [u32; LANES],
+    of_tail: HashMap<u32, [u32; LANES]>,
+    /// What each sender tells at most where no tail is near, by entity; and the largest entry that follows.
+    told: Vec<Vec<Lanes>>,
+    most: Lanes,
+    bounds: HashMap<u32, Lanes>,
+    /// 1 + each entity's place in the list of those that a tail reaches, or 0.
+    places: Vec<u32>,
+    reached: Vec<u32>,
+    sums: Vec<Vec<Lanes>>,
+}
+
+impl Default for Far {
+    fn default() -> Self {
+        Far {
+            any: [NOBODY; LANES],
+            of_head: [NOBODY; LANES],
+            of_tail: HashMap::new(),
+            told: Vec::new(),
+            most: [0.0; LANES],
+            bounds: HashMap::new(),
+            places: Vec::new(),
+            reached: Vec::new(),
+            sums: Vec::new(),
+        }
+    }
+}
+
+impl Far {
+    /// Forgets the head's witnesses.
+    pub fn leave_head(&mut self) {
+        self.of_head = [NOBODY; LANES];
+    }
+
+    /// Those who may be witnesses for `tail` and the head.
+    pub fn witnesses(&self, tail: usize) -> [[u32; LANES]; 3] {
+        let of_tail = self.of_tail.get(&(tail as u32));
+        [of_tail.copied().unwrap_or([NOBODY; LANES]), self.of_head, self.any]
+    }
+
+    /// Keeps those who were found.
+    pub fn learn(&mut self, tail: usize, found: [u32; LANES]) {
+        (self.any, self.of_head) = (found, found);
+        self.of_tail.insert(tail as u32, found);
+    }
+
+    /// An upper bound of the entries far from both ends, with any head.
+    #[inline(always)]
+    pub fn bound(&mut self, setting: Setting, turn: Turn, tail: usize) -> Lanes {
+        if let Some(bound) = self.bounds.get(&(tail as u32)) {
+            return *bound;
+        }
+        if self.places.is_empty() {
+            self.begin(setting, turn);
+        }
+        let Setting { graph, block, .. } = setting;
+        let (receiver, (end, _)) = (turn.receiver(), turn.end());
+        for number in 0..turn.senders() {
+            let sender = turn.sender(number);
+            let (near, table) = (block.toward(sender, end), block.toward(receiver, sender));
+            for link in graph.row(tail) {
+                let start = block.start(sender, graph.kind(link.entity as usize));
+                let mut rise = [0.0; LANES];
+                for lane in 0..LANES {
+                    let sure = block.sure(end, sender)[lane];
+                    let most = (sure + near[link.class as usize][lane]).min(start[lane]);
+                    rise[lane] = most - sure.min(start[lane]);
+                }
+                if is_zero(&rise) {
+                    continue;
+                }
+                for link in graph.row(link.entity as usize) {
+                    let at = self.touch(link.entity);
+                    add_product(&mut self.sums[number][at], &table[link.class as usize], &rise);
+                }
+            }
+        }
+        let mut bound = self.most;
+        for (place, &entity) in self.reached.iter().enumerate() {
+            let mut value = highest(setting, turn, entity as usize);
+            for (told, sums) in self.told.iter().zip(&self.sums) {
+                for lane in 0..LANES {
+                    value[lane] = value[lane].min(told[entity as usize][lane] + sums[place][lane]);
+                }
+            }
+            raise(&mut bound, &mut [0; LANES], &value, 0);
+        }
+        self.reached.drain(..).for_each(|entity| self.places[entity as usize] = 0);
+        self.sums.iter_mut().for_each(Vec::clear);
+        self.bounds.insert(tail as u32, bound);
+        bound
+    }
+
+    /// Works out what does not depend on a tail.
+    #[inline(always)]
+    fn begin(&mut self, setting: Setting, turn: Turn) {
+        let Setting { graph, block, .. } = setting;
+        let (receiver, (end, _)) = (turn.receiver(), turn.end());
+        self.places.resize(graph.entities(), 0);
+        self.told.resize(turn.senders(), Vec::new());
+        self.sums.resize(turn.senders(), Vec::new());
+        for entity in 0..graph.entities() {
+            let mut value = highest(setting, turn, entity);
+            for number in 0..turn.senders() {
+                let sender = turn.sender(number);
+                let table = block.toward(sender, receiver);
+                let mut message = *block.sure(sender, receiver);
+                for link in graph.row(entity) {
+                    let mut most = block.start(sender, graph.kind(link.entity as usize));
+                    lower(&mut most, block.sure(end, sender));
+                    add_product(&mut message, &table[link.class as usize], &most);
+                }
+                lower(&mut value, &message);
+                self.told[number].push(message);
+            }
+            raise(&mut self.most, &mut [0; LANES], &value, 0);
+        }
+    }
+
+    #[inline(always)]
+    fn touch(&mut self, entity: u32) -> usize {
+        let place = &mut self.places[entity as usize];
+        if *place == 0 {
+            self.reached.push(entity);
+            self.sums.iter_mut().for_each(|sums| sums.push([0.0; LANES]));
+            *place = self.reached.len() as u32;
+        }
+        *place as usize - 1
+    }
+}
+
+/// The highest entry that both ends allow an entity which they are not linked with.
+#[inline(always)]
+fn highest(setting: Setting, turn: Turn, entity: usize) -> Lanes {
+    let (block, receiver) = (setting.block, turn.receiver());
+    let mut value = block.start(receiver, setting.graph.kind(entity));
+    lower(&mut value, block.sure(0, receiver));
+    lower(&mut value, block.sure(turn.last, receiver));
+    value
+}
