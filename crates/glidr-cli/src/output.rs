@@ -2,9 +2,11 @@
 
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::process::ExitCode;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use comfy_table::{CellAlignment, Table, presets};
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle, TermLike};
 use serde::Serialize;
 
 /// How results and messages are written.
@@ -44,13 +46,95 @@ impl Output {
         let _ = writeln!(std::io::stderr().lock(), "glidr: {error:#}");
     }
 
-    /// A progress bar on standard error; hidden when quiet or when that is no terminal.
+    /// A progress bar on standard error; where that is no terminal, a line a minute; hidden when quiet.
     pub fn bar(&self, length: u64, template: &str) -> ProgressBar {
-        if self.quiet || !std::io::stderr().is_terminal() {
+        if self.quiet {
             return ProgressBar::hidden();
         }
+        let target = if std::io::stderr().is_terminal() {
+            ProgressDrawTarget::stderr()
+        } else {
+            ProgressDrawTarget::term_like(Box::new(Log::new(Box::new(std::io::stderr()), MINUTE)))
+        };
         let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
-        ProgressBar::new(length).with_style(style.progress_chars("━╸─"))
+        let bar = ProgressBar::with_draw_target(Some(length), target);
+        bar.with_style(style.progress_chars("━╸─"))
+    }
+}
+
+const MINUTE: Duration = Duration::from_mins(1);
+
+/// A log instead of a terminal: of all lines drawn, one every so often.
+struct Log {
+    often: Duration,
+    state: Mutex<Drawn>,
+}
+
+struct Drawn {
+    to: Box<dyn Write + Send>,
+    line: String,
+    last: Instant,
+}
+
+impl Log {
+    fn new(to: Box<dyn Write + Send>, often: Duration) -> Self {
+        Log { often, state: Mutex::new(Drawn { to, line: String::new(), last: Instant::now() }) }
+    }
+
+    fn state(&self) -> MutexGuard<'_, Drawn> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl std::fmt::Debug for Log {
+    fn fmt(&self, out: &mut std::fmt::Formatter) -> std::fmt::Result {
+        out.write_str("Log")
+    }
+}
+
+impl TermLike for Log {
+    fn width(&self) -> u16 {
+        100
+    }
+
+    fn move_cursor_up(&self, _: usize) -> std::io::Result<()> {
+        Ok(())
+    }
+
+    fn move_cursor_down(&self, _: usize) -> std::io::Result<()> {
+        Ok(())
+    }
+
+    fn move_cursor_right(&self, _: usize) -> std::io::Result<()> {
+        Ok(())
+    }
+
+    fn move_cursor_left(&self, _: usize) -> std::io::Result<()> {
+        Ok(())
+    }
+
+    fn write_line(&self, text: &str) -> std::io::Result<()> {
+        self.write_str(text)
+    }
+
+    fn write_str(&self, text: &str) -> std::io::Result<()> {
+        self.state().line.push_str(text);
+        Ok(())
+    }
+
+    fn clear_line(&self) -> std::io::Result<()> {
+        self.state().line.clear();
+        Ok(())
+    }
+
+    fn flush(&self) -> std::io::Result<()> {
+        let mut state = self.state();
+        let line = std::mem::take(&mut state.line);
+        if line.trim().is_empty() || state.last.elapsed() < self.often {
+            return Ok(());
+        }
+        state.last = Instant::now();
+        writeln!(state.to, "{}", line.trim_end())
     }
 }
 
@@ -85,5 +169,50 @@ pub fn counted(count: usize, word: &str) -> String {
         (1, _) => format!("1 {word}"),
         (_, Some(stem)) => format!("{count} {stem}ies"),
         (_, None) => format!("{count} {word}s"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    #[derive(Clone, Default)]
+    struct Shared(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Shared {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.lock().expect("nobody panics").write(bytes)
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    /// What a bar of three steps leaves in a log that takes a line this often.
+    fn logged(often: Duration) -> String {
+        let shared = Shared::default();
+        let log = Log::new(Box::new(shared.clone()), often);
+        let target = ProgressDrawTarget::term_like(Box::new(log));
+        let style = ProgressStyle::with_template("{pos} of {len} done").expect("a sound template");
+        let bar = ProgressBar::with_draw_target(Some(3), target).with_style(style);
+        for _ in 0..3 {
+            bar.inc(1);
+            bar.tick();
+        }
+        bar.abandon();
+        let bytes = shared.0.lock().expect("nobody panics").clone();
+        String::from_utf8(bytes).expect("text")
+    }
+
+    #[test]
+    fn without_a_terminal_progress_is_a_line_now_and_then() {
+        let lines = logged(Duration::ZERO);
+        assert!(lines.lines().any(|line| line == "1 of 3 done"), "{lines:?}");
+        assert!(lines.lines().any(|line| line == "3 of 3 done"), "{lines:?}");
+        assert!(!lines.contains('\u{1b}'), "no signs that steer a terminal: {lines:?}");
+        assert_eq!(logged(MINUTE), "", "work of less than a minute needs no line");
     }
 }

@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 
 use super::block::{LANES, Lanes, add_product, is_zero, lower};
-use super::query::Setting;
+use super::query::{Query, Room, Setting, UNLINKED};
 use super::score::raise;
 use super::stage::Turn;
 
@@ -148,6 +148,99 @@ impl Far {
             *place = self.reached.len() as u32;
         }
         *place as usize - 1
+    }
+}
+
+impl Query {
+    /// A lower and an upper bound of the score, where the last stage is known only at the head's neighbours:
+    /// its largest entry may be far from both ends.
+    #[inline(always)]
+    pub fn bracket_partial(
+        &mut self,
+        room: &mut Room,
+        setting: Setting,
+        turn: Turn,
+        far: &mut Far,
+    ) -> [Lanes; 2] {
+        let partial = turn.receiver() - 1;
+        let ends = self.entries[setting.profile.rounds];
+        let mut high = ends[0];
+        lower(&mut high, &ends[1]);
+        for k in (0..self.touched.len()).filter(|&k| k != partial) {
+            lower(&mut high, &self.most(setting, k).0);
+        }
+        let mut most = self.most_of_partial(room, setting, turn, &high);
+        let mut ceiling = setting.profile.stage(setting.profile.rounds, partial).ceiling;
+        let tail = self.ends[1];
+        for witnesses in far.witnesses(tail) {
+            for lane in 0..LANES {
+                if most[lane] < high[lane].min(ceiling[lane]) && witnesses[lane] != NOBODY {
+                    let value = self.entry_of_partial(room, setting, turn, witnesses[lane]);
+                    raise(&mut most, &mut [0; LANES], &value, 0);
+                }
+            }
+        }
+        let mut open = false;
+        for lane in 0..LANES {
+            open |= most[lane] < high[lane].min(ceiling[lane]);
+        }
+        if open {
+            lower(&mut ceiling, &far.bound(setting, turn, tail));
+        }
+        let mut low = high;
+        lower(&mut low, &most);
+        raise(&mut most, &mut [0; LANES], &ceiling, 0);
+        lower(&mut high, &most);
+        [low, high]
+    }
+
+    /// The largest entry near the ends, as far as it can be below `least`.
+    #[inline(always)]
+    fn most_of_partial(&mut self, room: &mut Room, setting: Setting, turn: Turn, least: &Lanes) -> Lanes {
+        let k = turn.receiver() - 1;
+        let (mut most, _) = self.most(setting, k);
+        for place in 0..self.touched[k].entities.len() {
+            if self.touched[k].near[0][place] != UNLINKED {
+                continue; // known in full
+            }
+            let (value, _) = self.without_inner(&self.touched[k], setting, turn, place);
+            let mut asked = false;
+            for lane in 0..LANES {
+                asked |= value[lane] > most[lane] && most[lane] < least[lane];
+            }
+            if asked {
+                let entity = self.touched[k].entities[place];
+                let value = self.entry_of_partial(room, setting, turn, entity);
+                raise(&mut most, &mut [0; LANES], &value, 0);
+            }
+        }
+        most
+    }
+
+    /// One entry of the last stage, worked out in full from the entity's own row.
+    #[inline(always)]
+    fn entry_of_partial(&self, room: &Room, setting: Setting, turn: Turn, entity: u32) -> Lanes {
+        let Setting { graph, block, profile, .. } = setting;
+        let (receiver, (end, _)) = (turn.receiver(), turn.end());
+        let mut value = match room.places[receiver - 1][entity as usize] as usize {
+            0 => {
+                let mut value = profile.entry(block, graph, turn.round - 1, receiver - 1, entity as usize);
+                lower(&mut value, block.sure(end, receiver));
+                value
+            }
+            place => self.without_inner(&self.touched[receiver - 1], setting, turn, place - 1).0,
+        };
+        for number in 0..turn.senders() {
+            let sender = turn.sender(number);
+            let mut message = *block.sure(sender, receiver);
+            let table = block.toward(sender, receiver);
+            for link in graph.row(entity as usize) {
+                let (entry, _) = self.entry(room, setting, turn.round, sender - 1, link.entity as usize);
+                add_product(&mut message, &table[link.class as usize], &entry);
+            }
+            lower(&mut value, &message);
+        }
+        value
     }
 }
 
