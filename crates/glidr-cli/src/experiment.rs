@@ -1,6 +1,7 @@
 //! `glidr experiment`: the paper's experiments and ours. Those that need a network are handed over to
 //! `glidr-experiment`, which is built with a network library.
 
+use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -200,7 +201,7 @@ impl Watch for Seen<'_> {
     fn unit(&self, done: usize, all: usize, what: &str) {
         self.bar.set_prefix(format!("{done} of {all} units"));
         self.bar.set_message(what.to_owned());
-        if self.bar.is_hidden() && !what.is_empty() {
+        if !std::io::stderr().is_terminal() && !what.is_empty() {
             self.output.say(&format!("unit {} of {all}: {what}", done + 1));
         }
     }
