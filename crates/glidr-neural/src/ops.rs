@@ -242,11 +242,9 @@ fn on_attention<T>(
 ) -> T {
     let [queries, keys, bias, values, pairs, owns] = inputs;
     let LinkedAsked { asked, sizes } = asked;
-    let read = |tensor| if asked.schema.properties == 0 { &[] } else { numbers(tensor) };
-    let (queries, keys, bias, values) = (numbers(queries), numbers(keys), numbers(bias), read(values));
-    let batch = BatchAttention { queries, keys, bias, values, sizes: *sizes };
-    let (pairs, owns) = (numbers(pairs), read(owns));
-    work(&Problem::new(asked.schema, asked.rules, asked.entities, asked.rounds, pairs, owns), batch)
+    let (queries, keys, bias) = (numbers(queries), numbers(keys), numbers(bias));
+    let batch = BatchAttention { queries, keys, bias, values: asked.of_properties(values), sizes: *sizes };
+    work(&asked.problem(pairs, owns), batch)
 }
 
 /// Calls `work` with the inputs of [`RuleOps::rule_scores`] as plain numbers.
@@ -257,11 +255,21 @@ fn on_numbers<T>(
 ) -> T {
     let [facts, values, pairs, owns] = inputs;
     let graphs = asked.queries.len();
-    // Without properties the framework's placeholder is not read.
-    let read = |tensor| if asked.schema.properties == 0 { &[] } else { numbers(tensor) };
-    let batch = BatchFacts { facts: numbers(facts), values: read(values), graphs };
-    let (pairs, owns) = (numbers(pairs), read(owns));
-    work(&Problem::new(asked.schema, asked.rules, asked.entities, asked.rounds, pairs, owns), batch)
+    let batch = BatchFacts { facts: numbers(facts), values: asked.of_properties(values), graphs };
+    work(&asked.problem(pairs, owns), batch)
+}
+
+impl Asked {
+    /// The rules with their weights.
+    fn problem<'a>(&self, pairs: &'a FloatTensor<Flex>, owns: &'a FloatTensor<Flex>) -> Problem<'a> {
+        let (pairs, owns) = (numbers(pairs), self.of_properties(owns));
+        Problem::new(self.schema, self.rules, self.entities, self.rounds, pairs, owns)
+    }
+
+    /// What is about properties; where there are none, the framework's placeholder is not read.
+    fn of_properties<'a>(&self, tensor: &'a FloatTensor<Flex>) -> &'a [f32] {
+        if self.schema.properties == 0 { &[] } else { numbers(tensor) }
+    }
 }
 
 fn numbers(tensor: &FloatTensor<Flex>) -> &[f32] {
