@@ -8,6 +8,7 @@
 use std::collections::HashMap;
 
 use super::block::{LANES, Lanes, add_product, is_zero, lower};
+use super::peaks::Peaks;
 use super::query::{Query, Room, Setting, UNLINKED};
 use super::score::raise;
 use super::stage::Turn;
@@ -22,10 +23,11 @@ pub(crate) struct Far {
     any: [u32; LANES],
     of_head: [u32; LANES],
     of_tail: HashMap<u32, [u32; LANES]>,
-    /// What each sender tells at most where no tail is near, by entity; and the largest entry that follows.
+    /// What each sender tells at most where no tail is near, by entity; and the largest bounds that follow.
     told: Vec<Vec<Lanes>>,
-    most: Lanes,
-    bounds: HashMap<u32, Lanes>,
+    without_tail: Peaks,
+    /// The largest bounds near each tail.
+    near_tail: HashMap<u32, Peaks>,
     /// 1 + each entity's place in the list of those that a tail reaches, or 0.
     places: Vec<u32>,
     reached: Vec<u32>,
@@ -39,8 +41,8 @@ impl Default for Far {
             of_head: [NOBODY; LANES],
             of_tail: HashMap::new(),
             told: Vec::new(),
-            most: [0.0; LANES],
-            bounds: HashMap::new(),
+            without_tail: Peaks::default(),
+            near_tail: HashMap::new(),
             places: Vec::new(),
             reached: Vec::new(),
             sums: Vec::new(),
@@ -66,12 +68,18 @@ impl Far {
         self.of_tail.insert(tail as u32, found);
     }
 
-    /// An upper bound of the entries far from both ends, with any head.
+    /// Upper bounds of all entries far from both ends, with any head: of any tail, and near this one.
     #[inline(always)]
-    pub fn bound(&mut self, setting: Setting, turn: Turn, tail: usize) -> Lanes {
-        if let Some(bound) = self.bounds.get(&(tail as u32)) {
-            return *bound;
+    pub fn peaks(&mut self, setting: Setting, turn: Turn, tail: usize) -> [&Peaks; 2] {
+        if !self.near_tail.contains_key(&(tail as u32)) {
+            let peaks = self.near(setting, turn, tail);
+            self.near_tail.insert(tail as u32, peaks);
         }
+        [&self.without_tail, &self.near_tail[&(tail as u32)]]
+    }
+
+    #[inline(always)]
+    fn near(&mut self, setting: Setting, turn: Turn, tail: usize) -> Peaks {
         if self.places.is_empty() {
             self.begin(setting, turn);
         }
@@ -97,7 +105,7 @@ impl Far {
                 }
             }
         }
-        let mut bound = self.most;
+        let mut peaks = Peaks::default();
         for (place, &entity) in self.reached.iter().enumerate() {
             let mut value = highest(setting, turn, entity as usize);
             for (told, sums) in self.told.iter().zip(&self.sums) {
@@ -105,12 +113,11 @@ impl Far {
                     value[lane] = value[lane].min(told[entity as usize][lane] + sums[place][lane]);
                 }
             }
-            raise(&mut bound, &mut [0; LANES], &value, 0);
+            peaks.add(&value, entity);
         }
         self.reached.drain(..).for_each(|entity| self.places[entity as usize] = 0);
         self.sums.iter_mut().for_each(Vec::clear);
-        self.bounds.insert(tail as u32, bound);
-        bound
+        peaks
     }
 
     /// Works out what does not depend on a tail.
@@ -135,7 +142,7 @@ impl Far {
                 lower(&mut value, &message);
                 self.told[number].push(message);
             }
-            raise(&mut self.most, &mut [0; LANES], &value, 0);
+            self.without_tail.add(&value, entity as u32);
         }
     }
 
@@ -185,7 +192,19 @@ impl Query {
             open |= most[lane] < high[lane].min(ceiling[lane]);
         }
         if open {
-            lower(&mut ceiling, &far.bound(setting, turn, tail));
+            let mut rest = [0.0; LANES];
+            for peaks in far.peaks(setting, turn, tail) {
+                for (bounds, entities) in peaks.bounds.iter().zip(&peaks.entities) {
+                    for lane in 0..LANES {
+                        if most[lane] < high[lane].min(ceiling[lane]).min(bounds[lane]) {
+                            let value = self.entry_of_partial(room, setting, turn, entities[lane]);
+                            raise(&mut most, &mut [0; LANES], &value, 0);
+                        }
+                    }
+                }
+                raise(&mut rest, &mut [0; LANES], &peaks.rest, 0);
+            }
+            lower(&mut ceiling, &rest);
         }
         let mut low = high;
         lower(&mut low, &most);

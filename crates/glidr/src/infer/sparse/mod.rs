@@ -14,6 +14,7 @@ mod ends;
 mod far;
 mod near;
 mod open;
+mod peaks;
 mod profile;
 mod query;
 mod rise;
