@@ -108,7 +108,7 @@ impl Network {
     }
 
     /// Scales the first attention of every predicate to the spread that is set, and sets its bias so that
-    /// a patch has as many links as is set, on the mean over some images.
+    /// a patch has as many links as is set, on the mean over some images; likewise the first properties.
     ///
     /// Without this the first links are all or none: messages that saturate, or that no gradient reaches.
     pub fn settle(&self, parameters: &mut Parameters, digits: &Digits) -> Result<()> {
@@ -125,7 +125,7 @@ impl Network {
                 let scale = s.attention / spread.max(1e-6);
                 let weights = parameters.get_mut("property.weight");
                 weights.iter_mut().skip(property).step_by(s.properties).for_each(|weight| *weight *= scale);
-                parameters.get_mut("property.bias")[property] = -mean * scale;
+                parameters.get_mut("property.bias")[property] = s.leaning - mean * scale;
             }
         }
         let square = PATCHES * PATCHES;
@@ -144,6 +144,26 @@ impl Network {
             let bar = found.iter().zip(0u32..).find(|(_, place)| *place as f32 >= share);
             let bar = bar.map_or(f32::NEG_INFINITY, |(attention, _)| attention * scale).max(-1e3);
             parameters.get_mut("link.bias")[predicate] = (s.least / (1.0 - s.least)).ln() - bar - 1e-3;
+        }
+        Ok(())
+    }
+
+    /// Gives a predicate that links nothing on some images its strongest link back: no gradient reaches one
+    /// whose links are all clipped.
+    pub fn revive(&self, parameters: &mut Parameters, digits: &Digits, images: &[usize]) -> Result<()> {
+        let (s, device) = (&self.settings, Device::flex());
+        let leaves = parameters.leaves(&device, false);
+        let attention = self.attention(&leaves, self.patches(digits, images, &device)).between();
+        let attention = layer::numbers(&attention)?;
+        let mut strongest = vec![-1e3f32; s.predicates];
+        for (number, matrix) in attention.chunks_exact(PATCHES * PATCHES).enumerate() {
+            let strongest = &mut strongest[number % s.predicates];
+            // The diagonal stands at every 50th place.
+            let others = matrix.iter().zip(0..).filter(|(_, place)| place % (PATCHES + 1) != 0);
+            *strongest = others.fold(*strongest, |most, (attention, _)| most.max(*attention));
+        }
+        for (bias, strongest) in parameters.get_mut("link.bias").iter_mut().zip(strongest) {
+            *bias = bias.max((s.least / (1.0 - s.least)).ln() - strongest + 1e-3);
         }
         Ok(())
     }
@@ -198,10 +218,10 @@ impl Network {
 fn describe(leaves: &Leaves, patches: Tensor<3>) -> Tensor<2> {
     let [images, _, inputs] = patches.dims();
     let mut described = patches.reshape([images * PATCHES, inputs]);
-    for layer in 0..4 {
+    for layer in 0..3 {
         described = activation::relu(linear(leaves, described, WEIGHTS[layer], BIASES[layer]));
     }
-    described
+    linear(leaves, described, WEIGHTS[3], BIASES[3])
 }
 
 fn mean_and_spread<'a>(list: impl Iterator<Item = &'a f32> + Clone) -> (f32, f32) {
@@ -239,5 +259,32 @@ mod tests {
                 assert_eq!(told, expected);
             }
         }
+    }
+
+    #[test]
+    fn a_predicate_that_links_nothing_is_revived_by_its_strongest_link_and_others_are_left_alone() {
+        let settings =
+            Settings { predicates: 2, properties: 0, hidden: 8, embedding: 8, ..Settings::default() };
+        let network = Network::new(settings).expect("in range");
+        let pixels = (0..20 * SIDE * SIDE).map(|place| (place * place / 97 % 256) as u8).collect();
+        let digits = Digits { pixels, labels: vec![3; 20] };
+        let (all, device) = ((0..20).collect::<Vec<_>>(), Device::flex());
+        let links = |parameters: &Parameters| {
+            let patches = network.patches(&digits, &all, &device);
+            let facts = network.facts(&parameters.leaves(&device, false), patches).expect("same shapes");
+            let links = layer::numbers(&facts.links).expect("numbers");
+            let of = |predicate| links.chunks_exact(PATCHES * PATCHES).skip(predicate).step_by(2).flatten();
+            [0, 1].map(|predicate| of(predicate).filter(|link| **link > 0.0).count())
+        };
+        let mut parameters = network.start();
+        network.settle(&mut parameters, &digits).expect("same shapes");
+        let before = parameters.clone();
+        network.revive(&mut parameters, &digits, &all).expect("same shapes");
+        assert_eq!(parameters, before);
+        parameters.get_mut("link.bias")[1] = -500.0;
+        assert_eq!(links(&parameters)[1], 0);
+        network.revive(&mut parameters, &digits, &all).expect("same shapes");
+        let [alive, revived] = links(&parameters);
+        assert!((1..alive).contains(&revived), "{revived} beside {alive}");
     }
 }
