@@ -171,7 +171,7 @@ fn bounds_change_no_rank_on_the_real_sets() {
 }
 
 #[test]
-#[ignore = "scores every pair of a large graph: five minutes"]
+#[ignore = "takes five minutes: cargo test -p glidr --test claims fb15k -- --ignored"]
 fn bounds_change_no_rank_on_a_sample_of_fb15k_237() {
     let asked = rank_twice("fb15k-237", 2, |target| target == 51);
     assert!(asked.is_none_or(|questions| questions > 10));
