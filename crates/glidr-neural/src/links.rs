@@ -6,14 +6,18 @@
 
 use rayon::prelude::*;
 
+/// What attention and bias must reach together for a link not to be clipped: `least` before the sigmoid.
+pub(crate) fn bar(least: f32) -> f32 {
+    (least / (1.0 - least)).ln()
+}
+
 /// Links of one square matrix after another, `entities` on a side, a predicate each in turn.
 ///
 /// ```text
 /// s = 1 / (1 + e^−(a + bias));  b = s where s ≥ least and off the diagonal, else 0
 /// ```
 pub(crate) fn links(attention: &[f32], bias: &[f32], entities: usize, least: f32) -> Vec<f32> {
-    // The same bar before the sigmoid: most of its exponentials need not be taken.
-    let bar = (least / (1.0 - least)).ln();
+    let bar = bar(least); // so that most exponentials need not be taken
     let size = entities * entities;
     let mut links = vec![0.0; attention.len()];
     let squares = links.par_chunks_mut(size).zip(attention.par_chunks(size)).enumerate();

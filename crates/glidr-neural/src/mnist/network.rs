@@ -9,6 +9,7 @@ use glidr::{Result, Schema};
 use super::idx::{Digits, SIDE};
 use super::settings::{DIGITS, Settings};
 use crate::layer::{self, Attention, Queries, RuleWeights, SoftFacts};
+use crate::links;
 use crate::parameters::{Leaves, Parameters};
 use crate::random::{Purpose, normal, stream};
 
@@ -143,7 +144,7 @@ impl Network {
             // The first place past that share of all pairs.
             let bar = found.iter().zip(0u32..).find(|(_, place)| *place as f32 >= share);
             let bar = bar.map_or(f32::NEG_INFINITY, |(attention, _)| attention * scale).max(-1e3);
-            parameters.get_mut("link.bias")[predicate] = (s.least / (1.0 - s.least)).ln() - bar - 1e-3;
+            parameters.get_mut("link.bias")[predicate] = links::bar(s.least) - bar - 1e-3;
         }
         Ok(())
     }
@@ -163,7 +164,7 @@ impl Network {
             *strongest = others.fold(*strongest, |most, (attention, _)| most.max(*attention));
         }
         for (bias, strongest) in parameters.get_mut("link.bias").iter_mut().zip(strongest) {
-            *bias = bias.max((s.least / (1.0 - s.least)).ln() - strongest + 1e-3);
+            *bias = bias.max(links::bar(s.least) - strongest + 1e-3);
         }
         Ok(())
     }

@@ -3,6 +3,7 @@
 //! The paper: attention with a sigmoid instead of softmax, zero diagonals, values below 0.5 clipped to zero.
 
 use super::{Links, Problem};
+use crate::links;
 
 /// How attention is taken.
 #[derive(Clone, Copy, Debug)]
@@ -38,7 +39,7 @@ impl Links {
     pub fn make(&mut self, problem: &Problem, given: &Given) {
         let (entities, predicates, key) = (problem.entities, problem.schema.predicates, given.sizes.key);
         // The same bar before the sigmoid: most of its exponentials need not be taken.
-        let bar = (given.sizes.least / (1.0 - given.sizes.least)).ln();
+        let bar = links::bar(given.sizes.least);
         let scale = 1.0 / (key as f32).sqrt();
         let width = entities.next_multiple_of(TOGETHER);
         self.clear();
