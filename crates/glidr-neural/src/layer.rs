@@ -11,8 +11,9 @@ use glidr::infer::Slots;
 use glidr::rule::Filling;
 use glidr::{Error, Result, Schema};
 
-use crate::kernel::{BatchFacts, Ends, GraphQueries, Problem, Sizes};
-use crate::ops::{Asked, LinkedAsked, RuleOps};
+use crate::kernel::{BatchFacts, Ends, GraphQueries, Problem};
+pub use crate::links::Clip;
+use crate::ops::{Asked, RuleOps};
 
 /// Soft facts of a batch of graphs with equally many entities, values in [0, 1].
 #[derive(Clone, Debug)]
@@ -120,8 +121,10 @@ pub fn scores(
     queries: &Queries,
     rounds: usize,
 ) -> Result<Tensor<2>> {
-    let asked = check(weights, facts.links.dims(), facts.values.as_ref(), queries, rounds)?;
-    let (values, owns) = optional(weights, facts.values.as_ref(), &facts.links.device());
+    let asked = check(weights, facts, queries, rounds)?;
+    let device = facts.links.device();
+    let values = or_nothing(facts.values.as_ref(), &device);
+    let owns = or_nothing(weights.owns.as_ref(), &device);
     let scores = <Dispatch as RuleOps>::rule_scores(
         facts.links.clone().into_dispatch(),
         values.into_dispatch(),
@@ -133,90 +136,17 @@ pub fn scores(
 }
 
 /// The framework has no optional inputs: a placeholder stands where there are no properties.
-fn optional(weights: &RuleWeights, values: Option<&Tensor<3>>, device: &Device) -> (Tensor<3>, Tensor<3>) {
-    let or_nothing =
-        |tensor: Option<&Tensor<3>>| tensor.cloned().unwrap_or_else(|| Tensor::zeros([1, 1, 1], device));
-    (or_nothing(values), or_nothing(weights.owns.as_ref()))
-}
-
-/// What the facts of learned predicates are made of: attention between the entities of each graph.
-#[derive(Clone, Debug)]
-pub struct Attention {
-    /// `[graphs, entities, predicates, key]`: what an entity asks for as the first argument.
-    pub queries: Tensor<4>,
-    /// The same shape: what it answers as the second.
-    pub keys: Tensor<4>,
-    /// `[predicates]`.
-    pub bias: Tensor<1>,
-    /// Links weaker than this are none (the paper: 0.5).
-    pub least: f32,
-    /// `[graphs, properties, entities]`; none without properties.
-    pub values: Option<Tensor<3>>,
-}
-
-impl Attention {
-    /// q·k / √key of every two entities, `[graphs, predicates, entities, entities]`.
-    pub(crate) fn between(&self) -> Tensor<4> {
-        let key = self.queries.dims()[3] as f32;
-        let queries = self.queries.clone() / key.sqrt();
-        queries.permute([0, 2, 1, 3]).matmul(self.keys.clone().permute([0, 2, 3, 1]))
-    }
-
-    /// The soft facts, all links made of q·k / √key by [`soft_links`].
-    pub fn facts(&self) -> Result<SoftFacts> {
-        self.key()?;
-        let links = soft_links(self.between(), self.bias.clone(), self.least)?;
-        Ok(SoftFacts { links, values: self.values.clone() })
-    }
-
-    /// Checks the shapes; returns the numbers of a key.
-    fn key(&self) -> Result<usize> {
-        let [_, _, predicates, key] = self.queries.dims();
-        if self.keys.dims() != self.queries.dims() || self.bias.dims() != [predicates] || key == 0 {
-            return Err(Error::Setting(format!(
-                "queries and keys must have one shape and the bias a number for each predicate, but found {:?}, {:?} and {:?}",
-                self.queries.dims(),
-                self.keys.dims(),
-                self.bias.dims()
-            )));
-        }
-        check_least(self.least)?;
-        Ok(key)
-    }
-}
-
-/// How far the rules hold over the links of attention: what [`scores`] gives for [`Attention::facts`], but
-/// clipped links are never made. Sums are taken in another order, so numbers agree to rounding.
-pub fn linked_scores(
-    weights: &RuleWeights,
-    attention: &Attention,
-    queries: &Queries,
-    rounds: usize,
-) -> Result<Tensor<2>> {
-    let key = attention.key()?;
-    let [graphs, entities, predicates, _] = attention.queries.dims();
-    let links = [graphs, predicates, entities, entities];
-    let asked = check(weights, links, attention.values.as_ref(), queries, rounds)?;
-    let (values, owns) = optional(weights, attention.values.as_ref(), &attention.queries.device());
-    let scores = <Dispatch as RuleOps>::linked_scores(
-        attention.queries.clone().into_dispatch(),
-        attention.keys.clone().into_dispatch(),
-        attention.bias.clone().into_dispatch(),
-        values.into_dispatch(),
-        weights.pairs.clone().into_dispatch(),
-        owns.into_dispatch(),
-        LinkedAsked { asked, sizes: Sizes { key, least: attention.least } },
-    );
-    Ok(Tensor::from_dispatch(scores))
+pub(crate) fn or_nothing<const D: usize>(tensor: Option<&Tensor<D>>, device: &Device) -> Tensor<D> {
+    tensor.cloned().unwrap_or_else(|| Tensor::zeros([1; D], device))
 }
 
 /// Links of learned predicates from attention `[graphs, predicates, entities, entities]` and a bias per
-/// predicate: sigmoid, nothing on the diagonal, nothing below `least` (the paper: 0.5).
+/// predicate: sigmoid, nothing on the diagonal, nothing that is clipped (the paper: below 0.5).
 ///
-/// Clipping has no derivative, so a link that was clipped stays so unless another link of its entities
-/// brings it back.
-pub fn soft_links(attention: Tensor<4>, bias: Tensor<1>, least: f32) -> Result<Tensor<4>> {
-    check_least(least)?;
+/// With [`Clip::at`] a link that was clipped stays so unless another link of its entities brings it back;
+/// [`Clip::felt`] lets it come back by itself.
+pub fn soft_links(attention: Tensor<4>, bias: Tensor<1>, clip: Clip) -> Result<Tensor<4>> {
+    clip.check()?;
     let [_, predicates, rows, columns] = attention.dims();
     if bias.dims() != [predicates] {
         let finding = format!("{predicates} predicates need as many biases, but there are {:?}", bias.dims());
@@ -227,7 +157,7 @@ pub fn soft_links(attention: Tensor<4>, bias: Tensor<1>, least: f32) -> Result<T
         return Err(Error::Setting(finding));
     }
     let (attention, bias) = (attention.into_dispatch(), bias.into_dispatch());
-    let links = <Dispatch as RuleOps>::soft_links(attention, bias, least);
+    let links = <Dispatch as RuleOps>::soft_links(attention, bias, clip);
     Ok(Tensor::from_dispatch(links))
 }
 
@@ -245,7 +175,7 @@ pub fn domains(
         Some((head, tail)) => Queries::Pairs(vec![Pair { graph, head, tail }]),
         None => Queries::Graphs,
     };
-    let asked = check(weights, facts.links.dims(), facts.values.as_ref(), &queries, rounds)?;
+    let asked = check(weights, facts, &queries, rounds)?;
     if rule >= asked.rules || graph >= asked.queries.len() {
         let finding = format!("rule {rule} of graph {graph} is asked for, but the batch has not so many");
         return Err(Error::Setting(finding));
@@ -265,28 +195,10 @@ pub fn numbers<const D: usize>(tensor: &Tensor<D>) -> Result<Vec<f32>> {
         .map_err(|error| Error::Setting(format!("a tensor must hold numbers of f32, but: {error:?}")))
 }
 
-fn check_least(least: f32) -> Result<()> {
-    if (0.0..1.0).contains(&least) {
-        return Ok(());
-    }
-    Err(Error::Setting(format!("the least link must be at least 0 and below 1, but is {least}")))
-}
-
-fn check(
-    weights: &RuleWeights,
-    links: [usize; 4],
-    values: Option<&Tensor<3>>,
-    queries: &Queries,
-    rounds: usize,
-) -> Result<Asked> {
+fn check(weights: &RuleWeights, facts: &SoftFacts, queries: &Queries, rounds: usize) -> Result<Asked> {
     let schema = weights.schema;
+    let links = facts.links.dims();
     let [graphs, predicates, entities, second] = links;
-    let rules = weights.rules();
-    let must = |holds: bool, what: &str, found: &dyn std::fmt::Debug| {
-        if holds { Ok(()) } else { Err(Error::Setting(format!("{what}, but found {found:?}"))) }
-    };
-    must(rounds > 0, "rounds must be at least 1", &rounds)?;
-    must(schema.predicates > 0, "a layer needs at least one predicate", &schema.predicates)?;
     must(graphs * entities > 0, "links need at least one graph and one entity", &links)?;
     let wanted = [graphs, schema.predicates, entities, entities];
     must(
@@ -294,9 +206,26 @@ fn check(
         &format!("links must have the shape {wanted:?}"),
         &links,
     )?;
-    let values = values.map(Tensor::dims);
+    let values = facts.values.as_ref().map(Tensor::dims);
     let wanted = (schema.properties > 0).then_some([graphs, schema.properties, entities]);
     must(values == wanted, &format!("values of properties must have the shape {wanted:?}"), &values)?;
+    asked(weights, &vec![entities; graphs], queries, rounds)
+}
+
+pub(crate) fn must(holds: bool, what: &str, found: &dyn std::fmt::Debug) -> Result<()> {
+    if holds { Ok(()) } else { Err(Error::Setting(format!("{what}, but found {found:?}"))) }
+}
+
+/// Checks all but the facts: the rules, the rounds, and queries on graphs of so many entities.
+pub(crate) fn asked(
+    weights: &RuleWeights,
+    entities: &[usize],
+    queries: &Queries,
+    rounds: usize,
+) -> Result<Asked> {
+    let (schema, rules, graphs) = (weights.schema, weights.rules(), entities.len());
+    must(rounds > 0, "rounds must be at least 1", &rounds)?;
+    must(schema.predicates > 0, "a layer needs at least one predicate", &schema.predicates)?;
     let wanted = [rules, schema.slots(), schema.fillers()];
     let found = weights.pairs.dims();
     must(
@@ -316,12 +245,13 @@ fn check(
         Queries::Pairs(pairs) => {
             must(!pairs.is_empty(), "queries must be at least one", &pairs.len())?;
             for (row, pair) in pairs.iter().enumerate() {
-                let inside = pair.graph < graphs && pair.head.max(pair.tail) < entities;
-                must(inside, &format!("a pair must lie in {graphs} graphs of {entities} entities"), pair)?;
+                let inside = entities.get(pair.graph).is_some_and(|&n| pair.head.max(pair.tail) < n);
+                must(inside, &format!("a pair must lie in one of {graphs} graphs"), pair)?;
                 lists[pair.graph].push((row, Some(Ends { head: pair.head, tail: pair.tail })));
             }
             pairs.len()
         }
     };
+    let entities = entities.iter().copied().max().unwrap_or(0);
     Ok(Asked { schema, rules, entities, rounds, rows, queries: Arc::new(lists) })
 }

@@ -1,5 +1,6 @@
 #![doc = include_str!("../../../docs/neural.md")]
 
+pub mod attention;
 mod kernel;
 pub mod kin;
 pub mod layer;

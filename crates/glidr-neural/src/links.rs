@@ -4,11 +4,48 @@
 //! of facts in [0, 1]. The paper: a sigmoid instead of softmax, zero diagonals, values below 0.5 clipped
 //! to zero.
 
+use glidr::{Error, Result};
 use rayon::prelude::*;
 
-/// What attention and bias must reach together for a link not to be clipped: `least` before the sigmoid.
-pub(crate) fn bar(least: f32) -> f32 {
-    (least / (1.0 - least)).ln()
+/// Which links are clipped to nothing.
+///
+/// No derivative reaches a clipped link, so it could go but never come back. Those that are clipped but not
+/// weaker than `felt` keep the derivative that they would have unclipped; values are the same with any `felt`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Clip {
+    /// Links weaker than this are none (the paper: 0.5).
+    pub least: f32,
+    /// Links weaker than this have no derivative.
+    pub felt: f32,
+}
+
+impl Clip {
+    /// The plain clip: what is weaker than `least` has neither value nor derivative.
+    pub fn at(least: f32) -> Self {
+        Clip { least, felt: least }
+    }
+
+    /// Refuses what is out of range.
+    pub(crate) fn check(self) -> Result<()> {
+        if (0.0..1.0).contains(&self.least) && (0.0..=self.least).contains(&self.felt) {
+            return Ok(());
+        }
+        Err(Error::Setting(format!(
+            "the least link must be at least 0 and below 1 and the least that is felt at most that, but are {} and {}",
+            self.least, self.felt
+        )))
+    }
+
+    /// What attention and bias must reach together for a link not to be clipped, and to have a derivative:
+    /// both before the sigmoid, so that most exponentials need not be taken.
+    pub(crate) fn bars(self) -> (f32, f32) {
+        let bar = |least: f32| (least / (1.0 - least)).ln();
+        (bar(self.least), bar(self.felt))
+    }
+}
+
+pub(crate) fn sigmoid(a: f32) -> f32 {
+    1.0 / (1.0 + (-a).exp())
 }
 
 /// Links of one square matrix after another, `entities` on a side, a predicate each in turn.
@@ -16,8 +53,8 @@ pub(crate) fn bar(least: f32) -> f32 {
 /// ```text
 /// s = 1 / (1 + e^−(a + bias));  b = s where s ≥ least and off the diagonal, else 0
 /// ```
-pub(crate) fn links(attention: &[f32], bias: &[f32], entities: usize, least: f32) -> Vec<f32> {
-    let bar = bar(least); // so that most exponentials need not be taken
+pub(crate) fn links(attention: &[f32], bias: &[f32], entities: usize, clip: Clip) -> Vec<f32> {
+    let (bar, _) = clip.bars();
     let size = entities * entities;
     let mut links = vec![0.0; attention.len()];
     let squares = links.par_chunks_mut(size).zip(attention.par_chunks(size)).enumerate();
@@ -25,7 +62,7 @@ pub(crate) fn links(attention: &[f32], bias: &[f32], entities: usize, least: f32
         let bias = bias[number % bias.len()];
         for (link, &a) in links.iter_mut().zip(attention) {
             if a + bias >= bar {
-                *link = 1.0 / (1.0 + (-(a + bias)).exp());
+                *link = sigmoid(a + bias);
             }
         }
         links.iter_mut().step_by(entities + 1).for_each(|link| *link = 0.0);
@@ -36,29 +73,36 @@ pub(crate) fn links(attention: &[f32], bias: &[f32], entities: usize, least: f32
 /// The adjoint of [`links`]: by attention and by the biases, which get the sums of their predicates.
 ///
 /// ```text
-/// d_a = b (1 − b) d_b
+/// d_a = s (1 − s) d_b where s ≥ felt and off the diagonal, else 0
 /// ```
 pub(crate) fn links_adjoint(
-    links: &[f32],
-    d_links: &[f32],
-    predicates: usize,
+    attention: &[f32],
+    bias: &[f32],
     entities: usize,
+    clip: Clip,
+    d_links: &[f32],
 ) -> (Vec<f32>, Vec<f32>) {
+    let (_, bar) = clip.bars();
     let size = entities * entities;
-    let mut d_attention = vec![0.0; links.len()];
-    let sums: Vec<f32> = d_attention
-        .par_chunks_mut(size)
-        .zip(links.par_chunks(size).zip(d_links.par_chunks(size)))
-        .map(|(d_attention, (links, d_links))| {
-            for (d_a, (b, d_b)) in d_attention.iter_mut().zip(links.iter().zip(d_links)) {
-                *d_a = b * (1.0 - b) * d_b;
+    let mut d_attention = vec![0.0; attention.len()];
+    let squares = d_attention.par_chunks_mut(size).zip(attention.par_chunks(size)).enumerate();
+    let sums: Vec<f32> = squares
+        .zip(d_links.par_chunks(size))
+        .map(|((number, (d_attention, attention)), d_links)| {
+            let bias = bias[number % bias.len()];
+            for (d_a, (&a, d_b)) in d_attention.iter_mut().zip(attention.iter().zip(d_links)) {
+                if a + bias >= bar {
+                    let s = sigmoid(a + bias);
+                    *d_a = s * (1.0 - s) * d_b;
+                }
             }
+            d_attention.iter_mut().step_by(entities + 1).for_each(|d_a| *d_a = 0.0);
             d_attention.iter().sum()
         })
         .collect();
-    let mut d_bias = vec![0.0; predicates];
+    let mut d_bias = vec![0.0; bias.len()];
     for (number, sum) in sums.iter().enumerate() {
-        d_bias[number % predicates] += sum;
+        d_bias[number % bias.len()] += sum;
     }
     (d_attention, d_bias)
 }
@@ -69,11 +113,14 @@ mod tests {
 
     #[test]
     fn weak_links_and_links_to_oneself_are_none() {
-        let found = links(&[5.0, 1.0, -0.1, 5.0], &[0.0], 2, 0.5);
+        let found = links(&[5.0, 1.0, -0.1, 5.0], &[0.0], 2, Clip::at(0.5));
         assert_eq!(found, [0.0, 1.0 / (1.0 + (-1.0f32).exp()), 0.0, 0.0]);
-        assert_eq!(links(&[5.0, 1.0, 2.0, 5.0], &[0.0], 2, 0.8)[1], 0.0);
-        assert_eq!(links(&[5.0, 1.0, 2.0, 5.0], &[-1.5], 2, 0.5)[1], 0.0);
-        assert!(links(&[0.0, -9.0, 0.0, 0.0], &[0.0], 2, 0.0)[1] > 0.0, "with no bar every pair is linked");
+        assert_eq!(links(&[5.0, 1.0, 2.0, 5.0], &[0.0], 2, Clip::at(0.8))[1], 0.0);
+        assert_eq!(links(&[5.0, 1.0, 2.0, 5.0], &[-1.5], 2, Clip::at(0.5))[1], 0.0);
+        assert!(
+            links(&[0.0, -9.0, 0.0, 0.0], &[0.0], 2, Clip::at(0.0))[1] > 0.0,
+            "with no bar every pair is linked"
+        );
     }
 
     #[test]
@@ -82,9 +129,9 @@ mod tests {
         let bias = [0.31, -0.42];
         let weights: Vec<f32> = (0..36).map(|n| 1.0 + n as f32 * 0.1).collect();
         let total = |a: &[f32], bias: &[f32]| {
-            links(a, bias, 3, 0.5).iter().zip(&weights).map(|(b, w)| b * w).sum::<f32>()
+            links(a, bias, 3, Clip::at(0.5)).iter().zip(&weights).map(|(b, w)| b * w).sum::<f32>()
         };
-        let (d, d_bias) = links_adjoint(&links(&attention, &bias, 3, 0.5), &weights, 2, 3);
+        let (d, d_bias) = links_adjoint(&attention, &bias, 3, Clip::at(0.5), &weights);
         let step = 1e-2;
         for place in 0..36 {
             let (mut more, mut less) = (attention.clone(), attention.clone());
@@ -100,5 +147,16 @@ mod tests {
             let plain = (total(&attention, &more) - total(&attention, &less)) / (2.0 * step);
             assert!((d_bias[place] - plain).abs() < 2e-2, "{place}: {} {plain}", d_bias[place]);
         }
+    }
+
+    #[test]
+    fn a_clipped_link_that_is_felt_has_the_derivative_it_would_have_unclipped() {
+        let (attention, clip) = ([0.0, -0.5, -2.0, 0.0], Clip { least: 0.5, felt: 0.3 });
+        assert_eq!(links(&attention, &[0.0], 2, clip), [0.0; 4]);
+        let unclipped = links_adjoint(&attention, &[0.0], 2, Clip::at(0.0), &[1.0; 4]).0;
+        let (d, d_bias) = links_adjoint(&attention, &[0.0], 2, clip, &[1.0; 4]);
+        assert_eq!(d, [0.0, unclipped[1], 0.0, 0.0]);
+        assert!(d[1] > 0.2 && d_bias == [d[1]]);
+        assert!(Clip { least: 0.5, felt: 0.6 }.check().is_err() && Clip::at(1.0).check().is_err());
     }
 }

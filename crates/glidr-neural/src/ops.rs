@@ -16,8 +16,8 @@ use burn::backend::{Autodiff, Backend, Flex, TensorMetadata, backend_extension};
 use burn::tensor::TensorData;
 use glidr::Schema;
 
-use crate::kernel::{BatchAttention, BatchFacts, GraphQueries, Problem, Sizes};
-use crate::links;
+use crate::kernel::{BatchAttention, BatchFacts, Crowd, GraphQueries, Problem, Sizes};
+use crate::links::{self, Clip};
 
 /// What is asked of a batch of graphs; shapes were checked before.
 #[derive(Clone, Debug)]
@@ -45,11 +45,11 @@ pub trait RuleOps: Backend {
     ) -> FloatTensor<Self>;
 
     /// Soft links from attention `[graphs, predicates, entities, entities]` and a bias per predicate:
-    /// sigmoid, nothing on the diagonal, nothing below `least`.
-    fn soft_links(attention: FloatTensor<Self>, bias: FloatTensor<Self>, least: f32) -> FloatTensor<Self>;
+    /// sigmoid, nothing on the diagonal, nothing that is clipped.
+    fn soft_links(attention: FloatTensor<Self>, bias: FloatTensor<Self>, clip: Clip) -> FloatTensor<Self>;
 
     /// Scores of rules over the soft links of attention, with no link made that is clipped: queries and
-    /// keys `[graphs, entities, predicates, key]`, a bias per predicate, the rest as above.
+    /// keys `[rows, predicates, key]`, a bias per predicate, values `[rows, properties]`, the rest as above.
     fn linked_scores(
         queries: FloatTensor<Self>,
         keys: FloatTensor<Self>,
@@ -65,6 +65,7 @@ pub trait RuleOps: Backend {
 #[derive(Clone, Debug)]
 pub struct LinkedAsked {
     pub(crate) asked: Asked,
+    pub(crate) crowds: Arc<Vec<Crowd>>,
     pub(crate) sizes: Sizes,
 }
 
@@ -80,10 +81,10 @@ impl RuleOps for Flex {
         plain(&inputs, &asked)
     }
 
-    fn soft_links(attention: FloatTensor<Self>, bias: FloatTensor<Self>, least: f32) -> FloatTensor<Self> {
+    fn soft_links(attention: FloatTensor<Self>, bias: FloatTensor<Self>, clip: Clip) -> FloatTensor<Self> {
         let shape = attention.shape().to_vec();
         let (attention, bias) = (attention.to_contiguous(), bias.to_contiguous());
-        tensor(links::links(numbers(&attention), numbers(&bias), shape[shape.len() - 1], least), shape)
+        tensor(links::links(numbers(&attention), numbers(&bias), shape[shape.len() - 1], clip), shape)
     }
 
     fn linked_scores(
@@ -118,12 +119,13 @@ impl<C: CheckpointStrategy> RuleOps for Autodiff<Flex, C> {
         }
     }
 
-    fn soft_links(attention: FloatTensor<Self>, bias: FloatTensor<Self>, least: f32) -> FloatTensor<Self> {
+    fn soft_links(attention: FloatTensor<Self>, bias: FloatTensor<Self>, clip: Clip) -> FloatTensor<Self> {
         let nodes = [attention.node(), bias.node()];
-        let (attention, bias) = (attention.into_primitive().to_contiguous(), bias.into_primitive());
-        let links = Flex::soft_links(attention.clone(), bias.clone(), least);
+        let inputs = [attention, bias].map(|tensor| tensor.into_primitive().to_contiguous());
+        let [attention, bias] = inputs.clone();
+        let links = Flex::soft_links(attention, bias, clip);
         match SoftLinks.prepare::<C>(nodes).compute_bound().stateful() {
-            OpsKind::Tracked(prep) => prep.finish([bias.to_contiguous(), links.clone()], links),
+            OpsKind::Tracked(prep) => prep.finish((inputs, clip), links),
             OpsKind::UnTracked(prep) => prep.finish(links),
         }
     }
@@ -173,17 +175,17 @@ impl Backward<Flex, 4> for RuleScores {
 struct SoftLinks;
 
 impl Backward<Flex, 2> for SoftLinks {
-    type State = [FloatTensor<Flex>; 2];
+    type State = ([FloatTensor<Flex>; 2], Clip);
 
     fn backward(self, ops: Ops<Self::State, 2>, grads: &mut Gradients, _: &mut Checkpointer) {
-        let [bias, links] = ops.state;
+        let (inputs, clip) = ops.state;
         let d_links = grads.consume::<Flex>(&ops.node).to_contiguous();
-        let (predicates, entities) = (bias.shape().to_vec()[0], links.shape().to_vec()[2]);
+        let [attention, bias] = &inputs;
+        let (entities, d_links) = (attention.shape().to_vec()[2], numbers(&d_links));
         let (d_attention, d_bias) =
-            links::links_adjoint(numbers(&links), numbers(&d_links), predicates, entities);
+            links::links_adjoint(numbers(attention), numbers(bias), entities, clip, d_links);
         let parents = ops.parents.map(|parent| parent.map(|parent| parent.id));
-        // Links have the shape of attention.
-        register(parents, [Some(d_attention), Some(d_bias)], &[links, bias], grads);
+        register(parents, [Some(d_attention), Some(d_bias)], &inputs, grads);
     }
 }
 
@@ -241,9 +243,10 @@ fn on_attention<T>(
     work: impl FnOnce(&Problem, BatchAttention) -> T,
 ) -> T {
     let [queries, keys, bias, values, pairs, owns] = inputs;
-    let LinkedAsked { asked, sizes } = asked;
+    let LinkedAsked { asked, crowds, sizes } = asked;
     let (queries, keys, bias) = (numbers(queries), numbers(keys), numbers(bias));
-    let batch = BatchAttention { queries, keys, bias, values: asked.of_properties(values), sizes: *sizes };
+    let values = asked.of_properties(values);
+    let batch = BatchAttention { crowds, queries, keys, bias, values, sizes: *sizes };
     work(&asked.problem(pairs, owns), batch)
 }
 

@@ -1,8 +1,5 @@
 //! Experiments that learn and rank over a grid: rows × data × seeds × ways of scoring.
 
-use std::path::Path;
-use std::time::Instant;
-
 use anyhow::Context;
 use glidr::rank::{Metrics, Ranked};
 use glidr::search::{Join, Joined, RuleSet};
@@ -15,6 +12,7 @@ use crate::Watch;
 use crate::learner::{Learner, stopped};
 use crate::plan::{Choices, Plan, Scores, SearchPlan, Shelf, first, folder};
 use crate::store::Store;
+use crate::watch::Stopwatch;
 
 /// What is done to the data before learning.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -78,9 +76,9 @@ pub struct Gave {
     pub split_hash: String,
     /// Rules that scores come from.
     pub rules: usize,
-    /// Seconds of learning; unknown where it was taken up again after a stop.
+    /// Processor seconds of learning; unknown where it was taken up again after a stop.
     pub learn_seconds: Option<f64>,
-    /// Seconds of searching and ranking.
+    /// Processor seconds of searching and ranking.
     pub rank_seconds: f64,
 }
 
@@ -188,7 +186,7 @@ impl Job {
         })
     }
 
-    /// The searched rules, and the seconds that this took; a search is run once for all that use it.
+    /// The searched rules, and the processor seconds that this took; a search is run once for all that use it.
     fn searched(
         &self,
         fit_valid: bool,
@@ -202,10 +200,10 @@ impl Job {
             *memo = Memo { key, found: [None, None] };
         }
         if memo.found[usize::from(fit_valid)].is_none() {
-            let (started, targets) = (Instant::now(), targets(learned));
+            let (started, targets) = (Stopwatch::start(), targets(learned));
             let told = |done: usize| watch(done, targets.len());
             let sets = self.search(fit_valid)?.run(learned, Some(model), &[], &targets, &told)?.sets;
-            memo.found[usize::from(fit_valid)] = Some((sets, started.elapsed().as_secs_f64()));
+            memo.found[usize::from(fit_valid)] = Some((sets, started.seconds()));
         }
         Ok(memo.found[usize::from(fit_valid)].clone().unwrap_or_default())
     }
@@ -224,29 +222,29 @@ impl Job {
         let by = |hard: Option<Extraction>| Ranking { hard, ..plain }.run(model, tested, watch);
         let counted = |sets: &[RuleSet]| sets.iter().map(|set| set.rules.len()).sum::<usize>();
         let limits = Limits::default();
-        let started = Instant::now();
+        let started = Stopwatch::start();
         let (ranked, rules) = match self.scores {
             Scores::Soft => (by(None)?, soft),
             Scores::TopP => (by(Some(Extraction::TopP(0.25)))?, soft),
             Scores::Argmax => (by(Some(Extraction::Argmax))?, soft),
             Scores::Search => {
                 let (sets, seconds) = self.searched(true, model, learned, memo, watch)?;
-                let started = Instant::now();
+                let started = Stopwatch::start();
                 let ranked = plain.run_rules(&sets, &[], tested, limits, watch)?.0;
-                return Ok(Ranks::of(&ranked, counted(&sets), seconds + started.elapsed().as_secs_f64()));
+                return Ok(Ranks::of(&ranked, counted(&sets), seconds + started.seconds()));
             }
             Scores::Joined => {
                 // Shares are chosen by rules that have not seen valid; those that rank have.
                 let (judged, first) = self.searched(false, model, learned, memo, watch)?;
                 let (sets, second) = self.searched(true, model, learned, memo, watch)?;
-                let started = Instant::now();
+                let started = Stopwatch::start();
                 let joined = Joined::choose(model, &judged, learned, plain, limits, watch)?;
                 let ranked = joined.rank(model, &sets, tested, plain, limits, watch)?.0;
-                let seconds = first + second + started.elapsed().as_secs_f64();
+                let seconds = first + second + started.seconds();
                 return Ok(Ranks::of(&ranked, soft + counted(&sets), seconds));
             }
         };
-        Ok(Ranks::of(&ranked, rules, started.elapsed().as_secs_f64()))
+        Ok(Ranks::of(&ranked, rules, started.seconds()))
     }
 }
 
@@ -284,10 +282,10 @@ pub fn targets(data: &Dataset) -> Vec<Predicate> {
 pub fn run(
     jobs: &[Job],
     store: &mut Store,
-    stem: &Path,
+    mut learner: Learner,
     watch: &dyn Watch,
 ) -> anyhow::Result<Option<Vec<Done>>> {
-    let (mut shelf, mut learner, mut done) = (Shelf::default(), Learner::new(stem), Vec::new());
+    let (mut shelf, mut done) = (Shelf::default(), Vec::new());
     let mut memo = Memo::default();
     for (number, job) in jobs.iter().enumerate() {
         let data = shelf.open(&job.data, &job.folder)?;
@@ -322,6 +320,5 @@ pub fn run(
         }
     }
     watch.unit(jobs.len(), jobs.len(), "");
-    learner.finish();
     Ok(Some(done))
 }

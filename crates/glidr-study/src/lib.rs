@@ -16,15 +16,17 @@ mod scaling;
 mod stats;
 mod store;
 mod summary;
+mod watch;
 
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 
+use learner::Learner;
 pub use plan::{Choices, Plan};
 pub use report::{Report, Table};
 pub use scaling::{Measured as ScalingMeasured, Point as ScalingPoint};
 pub use stats::{Spread, slope};
 pub use store::Store;
+pub use watch::Watch;
 
 /// The experiments that need no network library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,33 +87,17 @@ impl Experiment {
         watch: &dyn Watch,
     ) -> anyhow::Result<Option<Report>> {
         let mut store = Store::open(&out.join(format!("{}.jsonl", self.name())), choices.anew)?;
+        let learner = Learner::new(out, self.name(), choices.anew);
         match self {
-            Experiment::Rules => rules::run(plan, choices, &mut store, out, watch),
+            Experiment::Rules => rules::run(plan, choices, &mut store, learner, watch),
             Experiment::Scaling => scaling::run(plan, choices, &mut store, watch),
             _ => {
                 let jobs = grid::jobs(plan, choices)?;
-                let Some(done) = grid::run(&jobs, &mut store, &out.join(self.name()), watch)? else {
+                let Some(done) = grid::run(&jobs, &mut store, learner, watch)? else {
                     return Ok(None);
                 };
                 summary::report(self, plan, &done).map(Some)
             }
         }
     }
-}
-
-/// Who is told of progress, can ask to stop, and lends a process of its own.
-pub trait Watch: Sync {
-    /// Unit `done` of `all` begins, and what it is.
-    fn unit(&self, done: usize, all: usize, what: &str);
-    /// How far the present unit has come: a part of a whole, and of what.
-    fn progress(&self, done: usize, all: usize, of_what: &str);
-    /// Something that the user should know.
-    fn say(&self, message: &str);
-    /// Set when the user asks to stop.
-    fn stop(&self) -> &AtomicBool;
-    /// Threads to use.
-    fn threads(&self) -> usize;
-    /// Measures one point of the scaling experiment, in a process of its own where memory is to be
-    /// told from that of others.
-    fn measure(&self, point: &ScalingPoint) -> anyhow::Result<ScalingMeasured>;
 }

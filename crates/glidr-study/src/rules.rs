@@ -1,7 +1,6 @@
 //! The best rules of every predicate with their measures, and how many are chains, trees or have a loop.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use glidr::rule::{Rule, RuleNames, Shape};
 use glidr::solve::{Facts, Limits, Solver};
@@ -42,10 +41,10 @@ pub fn run(
     plan: &Plan,
     choices: &Choices,
     store: &mut Store,
-    out: &Path,
+    mut learner: Learner,
     watch: &dyn Watch,
 ) -> anyhow::Result<Option<Report>> {
-    let (mut shelf, mut learner) = (Shelf::default(), Learner::new(&out.join("rules")));
+    let mut shelf = Shelf::default();
     let mut units = Vec::new();
     for row in plan.chosen_rows(choices)? {
         for data in plan.data_of(&row, choices) {
@@ -86,7 +85,6 @@ pub fn run(
             return Ok(None);
         }
     }
-    learner.finish();
     let header = [
         "row",
         "data",

@@ -24,7 +24,7 @@ impl Group<'_> {
         Spread::of(&values).unwrap_or(Spread { mean: 0.0, deviation: 0.0, runs: 0 })
     }
 
-    /// Seconds of learning and ranking: the mean over runs whose learning was not broken off.
+    /// Processor seconds of learning and ranking: the mean over runs whose learning was not broken off.
     fn seconds(&self) -> Option<f64> {
         let whole = self.gave.iter().filter_map(|gave| Some(gave.learn_seconds? + gave.rank_seconds));
         Spread::of(&whole.collect::<Vec<f64>>()).map(|spread| spread.mean)
@@ -178,7 +178,7 @@ fn completion(report: &mut Report, groups: &[Group]) -> anyhow::Result<()> {
                 "Hits@3",
                 "Hits@10",
                 "paper: MRR / Hits@1 / Hits@10",
-                "seconds a seed",
+                "processor s a seed",
             ]),
             left: 2,
             rows,
@@ -247,7 +247,7 @@ fn figure(report: &mut Report, groups: &[Group], name: &str, title: &str, x: &st
     }
     let axis = x.split(' ').next_back().unwrap_or("x");
     let header =
-        ["data", "row", "scores", axis, "seeds", "MRR", "Hits@1", "Hits@3", "Hits@10", "seconds a seed"];
+        ["data", "row", "scores", axis, "seeds", "MRR", "Hits@1", "Hits@3", "Hits@10", "processor s a seed"];
     report.tables.push(Table { title: title.to_owned(), header: strings(&header), left: 3, rows });
     let figure = Figure {
         title: title.into(),
@@ -325,8 +325,18 @@ fn beyond(report: &mut Report, groups: &[Group]) {
         row.push(seconds(group));
         rows.push(row);
     }
-    let header =
-        ["data", "row", "scores", "seeds", "MRR", "Hits@1", "Hits@3", "Hits@10", "rules", "seconds a seed"];
+    let header = [
+        "data",
+        "row",
+        "scores",
+        "seeds",
+        "MRR",
+        "Hits@1",
+        "Hits@3",
+        "Hits@10",
+        "rules",
+        "processor s a seed",
+    ];
     report.tables.push(Table {
         title: "what more rules, variables, rounds and other ways of joining bring".into(),
         header: strings(&header),
@@ -352,7 +362,7 @@ fn beyond(report: &mut Report, groups: &[Group]) {
         }
         let figure = Figure {
             title: format!("MRR against time on {data}"),
-            x: "seconds of learning and ranking".into(),
+            x: "processor seconds of learning and ranking".into(),
             y: "MRR (mean ± standard deviation)".into(),
             log_x: true,
             series,

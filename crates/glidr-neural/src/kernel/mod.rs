@@ -17,7 +17,7 @@ use glidr::Schema;
 use rayon::prelude::*;
 
 use graph::{Bench, GraphDerivatives, GraphFacts};
-pub(crate) use linked::{BatchAttention, Sizes};
+pub(crate) use linked::{BatchAttention, Crowd, Sizes};
 
 /// Queries on one graph that are worked on together; more are shared out among threads.
 const TOGETHER: usize = 64;
@@ -82,6 +82,11 @@ impl<'a> Problem<'a> {
         assert_eq!(owns.len(), rules * schema.variables * schema.own_fillers());
         let sure = pairs.chunks_exact(schema.fillers()).map(|row| row[row.len() - 1]).collect();
         Problem { schema, rules, entities, rounds, pairs, owns, sure }
+    }
+
+    /// The same rules on graphs of another size.
+    fn with_entities(&self, entities: usize) -> Self {
+        Problem { entities, ..self.clone() }
     }
 
     fn facts_of(&self, batch: BatchFacts<'a>, graph: usize) -> GraphFacts<'a> {

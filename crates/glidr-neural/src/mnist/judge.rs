@@ -27,7 +27,7 @@ impl Confusion {
         let mut confusion = Confusion::default();
         let all: Vec<usize> = (0..digits.len()).collect();
         for some in all.chunks(TOGETHER) {
-            let scores = numbers(&network.scores(&leaves, network.patches(digits, some, &device))?)?;
+            let scores = numbers(&network.scores(&leaves, &network.patches(digits, some, &device)?)?)?;
             for (&number, scores) in some.iter().zip(scores.chunks_exact(DIGITS)) {
                 confusion.counts[usize::from(digits.labels[number])][answer(scores)] += 1;
             }

@@ -8,8 +8,8 @@ use glidr::{Result, Schema};
 
 use super::idx::{Digits, SIDE};
 use super::settings::{DIGITS, Settings};
-use crate::layer::{self, Attention, Queries, RuleWeights, SoftFacts};
-use crate::links;
+use crate::attention::{Attention, Rows, linked_scores};
+use crate::layer::{self, Queries, RuleWeights, SoftFacts};
 use crate::parameters::{Leaves, Parameters};
 use crate::random::{Purpose, normal, stream};
 
@@ -28,6 +28,15 @@ const CONTRAST: f32 = 0.3081;
 
 const WEIGHTS: [&str; 4] = ["mlp1.weight", "mlp2.weight", "mlp3.weight", "mlp4.weight"];
 const BIASES: [&str; 4] = ["mlp1.bias", "mlp2.bias", "mlp3.bias", "mlp4.bias"];
+
+/// The patches of some images: those of an image that look the same stand in one row.
+#[derive(Clone, Debug)]
+pub struct Patches {
+    /// Which row each of an image's 49 patches is.
+    pub rows: Rows,
+    /// `[rows, inputs]`: what the encoder reads of each.
+    pub seen: Tensor<2>,
+}
 
 /// The shape of the network; its numbers are [`Parameters`].
 #[derive(Clone, Debug)]
@@ -83,28 +92,25 @@ impl Network {
     }
 
     /// What the soft facts of a batch of images, as [`Network::patches`] gives them, are made of.
-    pub fn attention(&self, leaves: &Leaves, patches: Tensor<3>) -> Attention {
-        let [images, _, _] = patches.dims();
-        self.attention_of(leaves, describe(leaves, patches), images)
+    pub fn attention(&self, leaves: &Leaves, patches: &Patches) -> Attention {
+        self.attention_of(leaves, describe(leaves, patches), &patches.rows)
     }
 
-    fn attention_of(&self, leaves: &Leaves, described: Tensor<2>, images: usize) -> Attention {
+    fn attention_of(&self, leaves: &Leaves, described: Tensor<2>, rows: &Rows) -> Attention {
         let s = &self.settings;
         let project = |weight, bias| {
             let all = linear(leaves, described.clone(), weight, bias);
-            all.reshape([images, PATCHES, s.predicates, s.key])
+            all.reshape([rows.len(), s.predicates, s.key])
         };
         let queries = project("query.weight", "query.bias");
         let keys = project("key.weight", "key.bias");
-        let values = (s.properties > 0).then(|| {
-            let values = activation::sigmoid(linear(leaves, described, "property.weight", "property.bias"));
-            values.reshape([images, PATCHES, s.properties]).swap_dims(1, 2)
-        });
-        Attention { queries, keys, bias: leaves.get("link.bias"), least: s.least, values }
+        let values = (s.properties > 0)
+            .then(|| activation::sigmoid(linear(leaves, described, "property.weight", "property.bias")));
+        Attention { rows: rows.clone(), queries, keys, bias: leaves.get("link.bias"), clip: s.clip(), values }
     }
 
     /// Soft facts of a batch of images, all links made.
-    pub fn facts(&self, leaves: &Leaves, patches: Tensor<3>) -> Result<SoftFacts> {
+    pub fn facts(&self, leaves: &Leaves, patches: &Patches) -> Result<SoftFacts> {
         self.attention(leaves, patches).facts()
     }
 
@@ -116,10 +122,12 @@ impl Network {
         let (s, device) = (&self.settings, Device::flex());
         let some: Vec<usize> = (0..digits.len().min(64)).collect();
         let leaves = parameters.leaves(&device, false);
-        let described = describe(&leaves, self.patches(digits, &some, &device));
-        let attention = self.attention_of(&leaves, described.clone(), some.len()).between();
+        let patches = self.patches(digits, &some, &device)?;
+        let described = describe(&leaves, &patches);
+        let attention = self.attention_of(&leaves, described.clone(), &patches.rows).between()?;
         let attention = layer::numbers(&attention)?;
         if s.properties > 0 {
+            let described = described.select(0, patches.rows.of_all(&device));
             let told = layer::numbers(&linear(&leaves, described, "property.weight", "property.bias"))?;
             for property in 0..s.properties {
                 let (mean, spread) = mean_and_spread(told.iter().skip(property).step_by(s.properties));
@@ -144,49 +152,41 @@ impl Network {
             // The first place past that share of all pairs.
             let bar = found.iter().zip(0u32..).find(|(_, place)| *place as f32 >= share);
             let bar = bar.map_or(f32::NEG_INFINITY, |(attention, _)| attention * scale).max(-1e3);
-            parameters.get_mut("link.bias")[predicate] = links::bar(s.least) - bar - 1e-3;
+            parameters.get_mut("link.bias")[predicate] = s.clip().bars().0 - bar - 1e-3;
         }
         Ok(())
     }
 
-    /// Gives a predicate that links nothing on some images its strongest link back: no gradient reaches one
-    /// whose links are all clipped.
-    pub fn revive(&self, parameters: &mut Parameters, digits: &Digits, images: &[usize]) -> Result<()> {
-        let (s, device) = (&self.settings, Device::flex());
-        let leaves = parameters.leaves(&device, false);
-        let attention = self.attention(&leaves, self.patches(digits, images, &device)).between();
-        let attention = layer::numbers(&attention)?;
-        let mut strongest = vec![-1e3f32; s.predicates];
-        for (number, matrix) in attention.chunks_exact(PATCHES * PATCHES).enumerate() {
-            let strongest = &mut strongest[number % s.predicates];
-            // The diagonal stands at every 50th place.
-            let others = matrix.iter().zip(0..).filter(|(_, place)| place % (PATCHES + 1) != 0);
-            *strongest = others.fold(*strongest, |most, (attention, _)| most.max(*attention));
-        }
-        for (bias, strongest) in parameters.get_mut("link.bias").iter_mut().zip(strongest) {
-            *bias = bias.max(links::bar(s.least) - strongest + 1e-3);
-        }
-        Ok(())
-    }
-
-    /// The patches of some images, `[images, 49, inputs]`: brightness with mean 0 and spread 1 over the data;
-    /// then, where places are told, a one in the patch's row of seven and a one in its column.
-    pub fn patches(&self, digits: &Digits, numbers: &[usize], device: &Device) -> Tensor<3> {
-        let mut values = Vec::with_capacity(numbers.len() * PATCHES * self.inputs());
+    /// The patches of some images: brightness with mean 0 and spread 1 over the data; then, where places are
+    /// told, a one in the patch's row of seven and a one in its column, so that no two are alike.
+    pub fn patches(&self, digits: &Digits, numbers: &[usize], device: &Device) -> Result<Patches> {
         let places = if self.settings.places { GRID } else { 0 };
+        let (mut values, mut rows, mut met) = (Vec::new(), Vec::with_capacity(numbers.len()), 0);
         for &number in numbers {
             let image = digits.image(number);
+            let (mut kinds, mut of) = (Vec::with_capacity(PATCHES), Vec::with_capacity(PATCHES));
             for patch in 0..PATCHES {
                 let (down, across) = (patch / GRID, patch % GRID);
-                for row in 0..PATCH {
-                    let pixels = &image[(down * PATCH + row) * SIDE + across * PATCH..][..PATCH];
-                    values.extend(pixels.iter().map(|&p| (f32::from(p) / 255.0 - BRIGHTNESS) / CONTRAST));
+                let mut pixels = [0u8; PIXELS];
+                for (row, pixels) in pixels.chunks_exact_mut(PATCH).enumerate() {
+                    let from = (down * PATCH + row) * SIDE + across * PATCH;
+                    pixels.copy_from_slice(&image[from..from + PATCH]);
                 }
-                let one = |place: usize| (0..places).map(move |n| if n == place { 1.0f32 } else { 0.0 });
-                values.extend(one(down).chain(one(across)));
+                let known = kinds.iter().position(|kind| places == 0 && *kind == pixels);
+                of.push(met + known.unwrap_or(kinds.len()));
+                if known.is_none() {
+                    kinds.push(pixels);
+                    values.extend(pixels.iter().map(|&p| (f32::from(p) / 255.0 - BRIGHTNESS) / CONTRAST));
+                    let one = |place: usize| (0..places).map(move |n| if n == place { 1.0f32 } else { 0.0 });
+                    values.extend(one(down).chain(one(across)));
+                }
             }
+            met += kinds.len();
+            rows.push(of);
         }
-        Tensor::from_data(TensorData::new(values, [numbers.len(), PATCHES, self.inputs()]), device)
+        let rows = Rows::new(rows)?;
+        let seen = Tensor::from_data(TensorData::new(values, [rows.len(), self.inputs()]), device);
+        Ok(Patches { rows, seen })
     }
 
     /// The weights of all rules.
@@ -196,17 +196,17 @@ impl Network {
     }
 
     /// A score per image and digit: the mean over the digit's rules.
-    pub fn scores(&self, leaves: &Leaves, patches: Tensor<3>) -> Result<Tensor<2>> {
+    pub fn scores(&self, leaves: &Leaves, patches: &Patches) -> Result<Tensor<2>> {
         let attention = self.attention(leaves, patches);
         let (weights, rounds) = (self.weights(leaves), self.settings.rounds);
-        let scores = layer::linked_scores(&weights, &attention, &Queries::Graphs, rounds)?;
+        let scores = linked_scores(&weights, &attention, &Queries::Graphs, rounds)?;
         let ([images, _], each) = (scores.dims(), self.settings.rules_per_digit);
         Ok(scores.reshape([images, DIGITS, each]).mean_dim(2).reshape([images, DIGITS]))
     }
 
     /// The mean of −ln of the softmax over digits at the labels.
-    pub fn loss(&self, leaves: &Leaves, patches: Tensor<3>, labels: &[u8]) -> Result<Tensor<1>> {
-        let device = patches.device();
+    pub fn loss(&self, leaves: &Leaves, patches: &Patches, labels: &[u8]) -> Result<Tensor<1>> {
+        let device = patches.seen.device();
         let scores = self.scores(leaves, patches)? * self.settings.sharpness;
         let mut right = vec![0.0f32; labels.len() * DIGITS];
         labels.iter().enumerate().for_each(|(row, &label)| right[row * DIGITS + usize::from(label)] = 1.0);
@@ -215,14 +215,12 @@ impl Network {
     }
 }
 
-/// What the four-layer MLP makes of every patch.
-fn describe(leaves: &Leaves, patches: Tensor<3>) -> Tensor<2> {
-    let [images, _, inputs] = patches.dims();
-    let mut described = patches.reshape([images * PATCHES, inputs]);
-    for layer in 0..3 {
-        described = activation::relu(linear(leaves, described, WEIGHTS[layer], BIASES[layer]));
-    }
-    linear(leaves, described, WEIGHTS[3], BIASES[3])
+/// What the four-layer MLP makes of every row.
+fn describe(leaves: &Leaves, patches: &Patches) -> Tensor<2> {
+    let hidden = (0..3).fold(patches.seen.clone(), |described, layer| {
+        activation::relu(linear(leaves, described, WEIGHTS[layer], BIASES[layer]))
+    });
+    linear(leaves, hidden, WEIGHTS[3], BIASES[3])
 }
 
 fn mean_and_spread<'a>(list: impl Iterator<Item = &'a f32> + Clone) -> (f32, f32) {
@@ -245,9 +243,11 @@ mod tests {
         let digits = Digits { pixels, labels: vec![3] };
         for places in [false, true] {
             let network = Network::new(Settings { places, ..Settings::default() }).expect("in range");
-            let found = network.patches(&digits, &[0], &Device::flex());
-            let inputs = found.dims()[2];
+            let found = network.patches(&digits, &[0], &Device::flex()).expect("in order");
+            let inputs = found.seen.dims()[1];
+            let found = found.seen.select(0, found.rows.of_all(&Device::flex()));
             let found = layer::numbers(&found).expect("numbers");
+            assert_eq!(found.len(), PATCHES * inputs);
             for (patch, row, column) in [(0, 0, 0), (1, 2, 3), (8, 3, 1), (48, 3, 3)] {
                 let place = ((patch / GRID) * PATCH + row) * SIDE + (patch % GRID) * PATCH + column;
                 let value = (f32::from((place % 256) as u8) / 255.0 - BRIGHTNESS) / CONTRAST;
@@ -263,29 +263,14 @@ mod tests {
     }
 
     #[test]
-    fn a_predicate_that_links_nothing_is_revived_by_its_strongest_link_and_others_are_left_alone() {
-        let settings =
-            Settings { predicates: 2, properties: 0, hidden: 8, embedding: 8, ..Settings::default() };
-        let network = Network::new(settings).expect("in range");
-        let pixels = (0..20 * SIDE * SIDE).map(|place| (place * place / 97 % 256) as u8).collect();
-        let digits = Digits { pixels, labels: vec![3; 20] };
-        let (all, device) = ((0..20).collect::<Vec<_>>(), Device::flex());
-        let links = |parameters: &Parameters| {
-            let patches = network.patches(&digits, &all, &device);
-            let facts = network.facts(&parameters.leaves(&device, false), patches).expect("same shapes");
-            let links = layer::numbers(&facts.links).expect("numbers");
-            let of = |predicate| links.chunks_exact(PATCHES * PATCHES).skip(predicate).step_by(2).flatten();
-            [0, 1].map(|predicate| of(predicate).filter(|link| **link > 0.0).count())
-        };
-        let mut parameters = network.start();
-        network.settle(&mut parameters, &digits).expect("same shapes");
-        let before = parameters.clone();
-        network.revive(&mut parameters, &digits, &all).expect("same shapes");
-        assert_eq!(parameters, before);
-        parameters.get_mut("link.bias")[1] = -500.0;
-        assert_eq!(links(&parameters)[1], 0);
-        network.revive(&mut parameters, &digits, &all).expect("same shapes");
-        let [alive, revived] = links(&parameters);
-        assert!((1..alive).contains(&revived), "{revived} beside {alive}");
+    fn patches_that_look_the_same_stand_in_one_row_unless_their_place_is_told() {
+        let mut pixels = vec![0; 2 * SIDE * SIDE];
+        pixels[SIDE * SIDE] = 200; // the first patch of the second image
+        let digits = Digits { pixels, labels: vec![3; 2] };
+        for (places, expected) in [(false, 3), (true, 2 * PATCHES)] {
+            let network = Network::new(Settings { places, ..Settings::default() }).expect("in range");
+            let found = network.patches(&digits, &[0, 1], &Device::flex()).expect("in order");
+            assert_eq!((found.rows.len(), found.seen.dims()[0]), (expected, expected));
+        }
     }
 }

@@ -132,7 +132,7 @@ fn links(run: &Run, digits: &Digits, predicate: usize) -> Result<Picture> {
         (0..DIGITS).filter_map(|d| digits.labels.iter().position(|&label| usize::from(label) == d)).collect();
     let device = Device::flex();
     let leaves = run.parameters.leaves(&device, false);
-    let facts = run.network.facts(&leaves, run.network.patches(digits, &firsts, &device))?;
+    let facts = run.network.facts(&leaves, &run.network.patches(digits, &firsts, &device)?)?;
     let all = numbers(&facts.links)?;
     let side = SIDE * ZOOM;
     let mut picture = Picture::new(5 * (side + 10) + 10, 2 * (side + 30) + 10);

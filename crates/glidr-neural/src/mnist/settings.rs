@@ -3,6 +3,7 @@
 use glidr::{Error, Result, Schema};
 use serde::{Deserialize, Serialize};
 
+use crate::links::Clip;
 use crate::parameters::Pace;
 
 /// The digits: ten classes.
@@ -33,6 +34,8 @@ pub struct Settings {
     pub places: bool,
     /// Links weaker than this are none.
     pub least: f32,
+    /// Links weaker than this have no derivative: between the two, what was clipped can come back.
+    pub felt: f32,
     /// Spread of the first attention.
     pub attention: f32,
     /// First links of a patch by each predicate, on the mean.
@@ -74,12 +77,13 @@ impl Default for Settings {
             key: 8,
             places: false,
             least: 0.5,
+            felt: 0.3,
             attention: 1.0,
             links: 0.5,
             leaning: 1.0,
             spread: 0.5,
             sharpness: 10.0,
-            batch: 128,
+            batch: 64,
             epochs: 24,
             rate: 0.001,
             decay: 0.0,
@@ -112,6 +116,7 @@ impl Settings {
         }
         let numbers = [
             ("least", self.least, 0.0, 0.99),
+            ("felt", self.felt, 0.0, self.least),
             ("attention", self.attention, 0.0, 100.0),
             ("links", self.links, 0.0, 49.0),
             ("leaning", self.leaning, -20.0, 20.0),
@@ -128,6 +133,11 @@ impl Settings {
             }
         }
         Schema::new(self.variables, self.predicates, self.properties)
+    }
+
+    /// Which links are none.
+    pub fn clip(&self) -> Clip {
+        Clip { least: self.least, felt: self.felt }
     }
 
     /// How many rules there are.

@@ -21,10 +21,6 @@ use crate::random::{Purpose, shuffle, stream};
 /// The format's name in the file.
 const FORMAT: &str = "glidr-mnist";
 
-/// Once in so many steps, predicates that link nothing are revived, by so many images of the batch.
-const REVIVED: usize = 16;
-const LOOKED_AT: usize = 64;
-
 /// A run: what was learned so far.
 #[derive(Clone, Debug)]
 pub struct Run {
@@ -112,13 +108,10 @@ impl Run {
             shuffle(&mut self.order, &mut stream(settings.seed, Purpose::Order, epoch as u64));
         }
         let some = &self.order[within * settings.batch..][..settings.batch];
-        if self.step.is_multiple_of(REVIVED) {
-            self.network.revive(&mut self.parameters, digits, &some[..some.len().min(LOOKED_AT)])?;
-        }
         let labels: Vec<u8> = some.iter().map(|&number| digits.labels[number]).collect();
         let device = Device::flex().autodiff();
         let leaves = self.parameters.leaves(&device, true);
-        let loss = self.network.loss(&leaves, self.network.patches(digits, some, &device), &labels)?;
+        let loss = self.network.loss(&leaves, &self.network.patches(digits, some, &device)?, &labels)?;
         let value = numbers(&loss)?[0];
         let gradients = loss.backward();
         let (step, steps) = (self.step, self.steps());

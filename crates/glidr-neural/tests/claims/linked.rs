@@ -2,7 +2,8 @@
 
 use burn::tensor::{Device, Tensor, TensorData};
 use glidr::Schema;
-use glidr_neural::layer::{Attention, Pair, Queries, RuleWeights, linked_scores, numbers, scores};
+use glidr_neural::attention::{Attention, Rows, linked_scores};
+use glidr_neural::layer::{Clip, Pair, Queries, RuleWeights, numbers, scores};
 use glidr_neural::random::{Purpose, stream};
 use proptest::prelude::*;
 use rand::RngExt;
@@ -14,6 +15,8 @@ struct Case {
     schema: Schema,
     graphs: usize,
     entities: usize,
+    /// So many of a graph's rows at most: 0 for one of each entity's own.
+    kinds: usize,
     key: usize,
     rules: usize,
     rounds: usize,
@@ -21,6 +24,24 @@ struct Case {
 }
 
 impl Case {
+    /// Which row describes which entity: drawn where entities may be alike.
+    fn rows(&self) -> Rows {
+        if self.kinds == 0 {
+            return Rows::each(self.graphs, self.entities).expect("in order");
+        }
+        let (mut random, mut next) = (stream(self.seed, Purpose::Data, 1), 0);
+        let graph = |_| {
+            let first = next;
+            let row = |_| {
+                let row = first + random.random_range(0..self.kinds).min(next - first);
+                next = next.max(row + 1);
+                row
+            };
+            (0..self.entities).map(row).collect()
+        };
+        Rows::new((0..self.graphs).map(graph).collect()).expect("in order")
+    }
+
     /// All scores, and the derivatives of Σ factor · score by queries, keys, biases, logits and values.
     fn total(&self, slowly: bool) -> (Vec<f32>, Vec<Vec<f32>>) {
         let (s, device) = (self.schema, Device::flex().autodiff());
@@ -30,8 +51,9 @@ impl Case {
             let values: Vec<f32> = (0..count).map(|_| random.random_range(least..most)).collect();
             Tensor::<1>::from_data(TensorData::new(values, [count]), &device).require_grad()
         };
-        let described = [self.graphs, self.entities, s.predicates, self.key];
-        let values = [self.graphs, s.properties.max(1), self.entities];
+        let rows = self.rows();
+        let described = [rows.len(), s.predicates, self.key];
+        let values = [rows.len(), s.properties.max(1)];
         let (pairs, owns) =
             ([self.rules, s.slots(), s.fillers()], [self.rules, s.variables, s.properties.max(1) + 1]);
         let leaves = [
@@ -44,10 +66,11 @@ impl Case {
         ];
         let own = s.properties > 0;
         let attention = Attention {
+            rows,
             queries: leaves[0].clone().reshape(described),
             keys: leaves[1].clone().reshape(described),
             bias: leaves[2].clone(),
-            least: 0.5,
+            clip: Clip { least: 0.5, felt: 0.3 },
             values: own.then(|| leaves[4].clone().reshape(values)),
         };
         let owns = own.then(|| leaves[5].clone().reshape(owns));
@@ -77,10 +100,12 @@ impl Case {
 
 fn cases() -> impl Strategy<Value = Case> {
     let sizes = (1usize..4, 0usize..3, 1usize..4, 1usize..14, 1usize..6, 1usize..20);
-    (any::<u64>(), 2usize..5, sizes, 1usize..4, 0usize..5).prop_map(|(seed, variables, s, rounds, pairs)| {
+    let asked = prop_oneof![(0usize..5, Just(0)), (Just(0), 1usize..9)];
+    (any::<u64>(), 2usize..5, sizes, 1usize..4, asked).prop_map(|(seed, variables, s, rounds, asked)| {
         let (predicates, properties, graphs, entities, key, rules) = s;
         let schema = Schema::new(variables, predicates, properties).expect("in range");
-        Case { seed, schema, graphs, entities, key, rules, rounds, pairs }
+        let (pairs, kinds) = asked;
+        Case { seed, schema, graphs, entities, kinds, key, rules, rounds, pairs }
     })
 }
 
@@ -104,7 +129,8 @@ proptest! {
 #[test]
 fn results_do_not_depend_on_the_number_of_threads() {
     let schema = Schema::new(4, 3, 2).expect("in range");
-    let case = Case { seed: 3, schema, graphs: 7, entities: 13, key: 4, rules: 11, rounds: 3, pairs: 0 };
+    let case =
+        Case { seed: 3, schema, graphs: 7, entities: 13, kinds: 9, key: 4, rules: 11, rounds: 3, pairs: 0 };
     let with = |threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
         pool.install(|| case.total(false))
@@ -116,11 +142,28 @@ fn results_do_not_depend_on_the_number_of_threads() {
 #[test]
 fn attention_of_wrong_shape_is_refused() {
     let device = Device::flex();
-    let zeros = |shape| Tensor::<4>::zeros(shape, &device);
-    let (queries, keys) = (zeros([1, 3, 2, 4]), zeros([1, 3, 2, 5]));
-    let attention = Attention { queries, keys, bias: Tensor::zeros([2], &device), least: 0.5, values: None };
+    let attention = |rows: Rows, keys| Attention {
+        queries: Tensor::zeros([3, 2, 4], &device),
+        keys: Tensor::zeros([3, 2, keys], &device),
+        bias: Tensor::zeros([2], &device),
+        clip: Clip { least: 0.5, felt: 0.3 },
+        values: None,
+        rows,
+    };
     let weights =
         RuleWeights::soft(Schema::new(3, 2, 0).expect("in range"), Tensor::zeros([1, 3, 5], &device), None);
-    let error = linked_scores(&weights, &attention, &Queries::Graphs, 1).expect_err("two shapes").to_string();
+    let refused = |attention: Attention, queries: Queries| {
+        linked_scores(&weights, &attention, &queries, 1).expect_err("refused").to_string()
+    };
+    let each = || Rows::each(1, 3).expect("in order");
+    let error = refused(attention(each(), 5), Queries::Graphs);
     assert!(error.starts_with("queries and keys must have one shape"), "{error}");
+    let error = refused(attention(Rows::each(2, 3).expect("in order"), 4), Queries::Graphs);
+    assert_eq!(error, "queries must have 6 rows, but found 3");
+    let pair = |tail| Queries::Pairs(vec![Pair { graph: 0, head: 0, tail }]);
+    let error = refused(attention(each(), 4), pair(3));
+    assert!(error.starts_with("a pair must lie in one of 1 graphs, but found Pair"), "{error}");
+    let alike = Rows::new(vec![vec![0, 1, 2, 2]]).expect("in order");
+    let error = refused(attention(alike, 4), pair(1));
+    assert!(error.starts_with("a pair can be named only where every entity has a row"), "{error}");
 }

@@ -2,26 +2,29 @@
 //!
 //! The paper: attention with a sigmoid instead of softmax, zero diagonals, values below 0.5 clipped to zero.
 
+use super::links::Entry;
 use super::{Links, Problem};
-use crate::links;
+use crate::links::{Clip, sigmoid};
 
 /// How attention is taken.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sizes {
     /// Numbers of a query or key.
     pub key: usize,
-    /// Links weaker than this are none.
-    pub least: f32,
+    /// Which links are none.
+    pub clip: Clip,
 }
 
 /// What one graph's links are made of, and its properties' values.
 #[derive(Clone, Copy)]
 pub(super) struct Given<'a> {
-    /// `[entities][predicates][key]`, both.
+    /// How many entities each row describes.
+    pub counts: &'a [f32],
+    /// `[rows][predicates][key]`, both.
     pub queries: &'a [f32],
     pub keys: &'a [f32],
     pub bias: &'a [f32],
-    /// `[properties][entities]`.
+    /// `[rows][properties]`.
     pub values: &'a [f32],
     pub sizes: Sizes,
 }
@@ -33,13 +36,12 @@ impl Links {
     /// All links.
     ///
     /// ```text
-    /// a = q·k / √|k| + bias;  b = 1 / (1 + e^−a) where that is ≥ least and off the diagonal
+    /// a = q·k / √|k| + bias;  s = 1 / (1 + e^−a);  b = s where s ≥ least and off the diagonal; kept, as 0, where s ≥ felt
     /// ```
     #[inline(always)]
     pub fn make(&mut self, problem: &Problem, given: &Given) {
         let (entities, predicates, key) = (problem.entities, problem.schema.predicates, given.sizes.key);
-        // The same bar before the sigmoid: most of its exponentials need not be taken.
-        let bar = links::bar(given.sizes.least);
+        let (whole, bar) = given.sizes.clip.bars();
         let scale = 1.0 / (key as f32).sqrt();
         let width = entities.next_multiple_of(TOGETHER);
         self.clear();
@@ -66,20 +68,24 @@ impl Links {
                         continue;
                     }
                     for (other, &a) in (first..entities).zip(&attention) {
-                        if a >= bar && other != entity {
-                            self.push(entity * entities + other, predicate, 1.0 / (1.0 + (-a).exp()));
+                        // Entities that are alike are linked to each other, none to itself.
+                        if a >= bar && (other != entity || given.counts[entity] > 1.0) {
+                            let s = sigmoid(a);
+                            let (value, slope) = (if a >= whole { s } else { 0.0 }, s * (1.0 - s));
+                            let entry = Entry { predicate: predicate as u32, value, slope };
+                            self.push(entity * entities + other, entry);
                         }
                     }
                 }
             }
         }
-        self.settle(entities);
+        self.settle(given.counts);
     }
 
     /// The adjoint of [`Links::make`]: sets derivatives by queries and keys, adds to those by the biases.
     ///
     /// ```text
-    /// d_a = b (1 − b) d_b
+    /// d_a = s (1 − s) d_b
     /// ```
     #[inline(always)]
     pub fn make_adjoint(
@@ -103,7 +109,7 @@ impl Links {
                         continue;
                     }
                     let predicate = entry.predicate as usize;
-                    let d = entry.value * (1.0 - entry.value) * d_link;
+                    let d = entry.slope * d_link;
                     d_bias[predicate] += d;
                     let (to, from) =
                         ((entity * predicates + predicate) * key, (other * predicates + predicate) * key);

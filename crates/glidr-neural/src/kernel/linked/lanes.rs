@@ -80,6 +80,12 @@ pub(super) fn add_product(to: &mut Lane, a: &Lane, b: &Lane) {
     *to = (f32x8::new(*to) + f32x8::new(*a) * f32x8::new(*b)).to_array();
 }
 
+/// `to += times · a · b`, lane by lane.
+#[inline(always)]
+pub(super) fn add_times(to: &mut Lane, a: &Lane, b: &Lane, times: f32) {
+    *to = (f32x8::new(*to) + f32x8::new(*a) * f32x8::new(*b) * times).to_array();
+}
+
 /// Whether any lane is not zero.
 #[inline(always)]
 pub(super) fn any(lane: &Lane) -> bool {

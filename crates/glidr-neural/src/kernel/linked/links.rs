@@ -5,6 +5,8 @@
 pub(super) struct Entry {
     pub predicate: u32,
     pub value: f32,
+    /// How it grows with its attention.
+    pub slope: f32,
 }
 
 /// Pairs of entities with a link in either direction, by the first entity; both (e, f) and (f, e) are
@@ -17,6 +19,9 @@ pub(super) struct Links {
     pub other: Vec<u32>,
     /// The number of the pair the other way round.
     pub back: Vec<u32>,
+    /// How many links of one entity a pair stands for: as many as there are entities like the second, other
+    /// than itself.
+    pub times: Vec<f32>,
     /// Where each pair's entries start; one more at the end.
     pub first: Vec<u32>,
     /// The links from the first entity to the second.
@@ -36,13 +41,14 @@ impl Links {
 
     /// Adds a link from one entity to another.
     #[inline(always)]
-    pub fn push(&mut self, place: usize, predicate: usize, value: f32) {
-        self.found.push((place as u32, Entry { predicate: predicate as u32, value }));
+    pub fn push(&mut self, place: usize, entry: Entry) {
+        self.found.push((place as u32, entry));
     }
 
-    /// Puts all links that were added in order.
+    /// Puts all links that were added in order; `counts` says how many entities are like each.
     #[inline(always)]
-    pub fn settle(&mut self, entities: usize) {
+    pub fn settle(&mut self, counts: &[f32]) {
+        let entities = counts.len();
         self.number.clear();
         self.number.resize(entities * entities, 0);
         for (place, _) in &self.found {
@@ -52,12 +58,14 @@ impl Links {
         }
         self.start.clear();
         self.other.clear();
+        self.times.clear();
         for e in 0..entities {
             self.start.push(self.other.len() as u32);
             for f in 0..entities {
                 let number = &mut self.number[e * entities + f];
                 if *number != 0 {
                     self.other.push(f as u32);
+                    self.times.push(if e == f { counts[f] - 1.0 } else { counts[f] });
                     *number = self.other.len() as u32;
                 }
             }
@@ -81,7 +89,7 @@ impl Links {
             *first = sum;
         }
         self.entries.clear();
-        self.entries.resize(self.found.len(), Entry { predicate: 0, value: 0.0 });
+        self.entries.resize(self.found.len(), Entry { predicate: 0, value: 0.0, slope: 0.0 });
         for (place, entry) in self.found.iter().rev() {
             // Filled from behind: what is left in `first` are the starts.
             let end = &mut self.first[self.number[*place as usize] as usize];
@@ -120,12 +128,13 @@ mod tests {
     #[test]
     fn links_are_found_by_their_pair_and_every_pair_knows_its_way_back() {
         let mut links = Links::default();
-        let given = [(1, 2, 0, 0.6), (0, 1, 0, 0.7), (2, 1, 1, 0.8), (1, 2, 1, 0.9)];
+        let given = [(1, 2, 0, 0.6), (0, 1, 0, 0.7), (1, 1, 1, 0.7), (2, 1, 1, 0.8), (1, 2, 1, 0.9)];
         for (e, f, predicate, value) in given {
-            links.push(e * 3 + f, predicate, value);
+            links.push(e * 3 + f, Entry { predicate, value, slope: 0.0 });
         }
-        links.settle(3);
-        assert_eq!(links.other, [1, 0, 2, 1]);
+        links.settle(&[1.0, 5.0, 2.0]);
+        assert_eq!(links.other, [1, 0, 1, 2, 1]);
+        assert_eq!(links.times, [5.0, 1.0, 4.0, 2.0, 5.0]);
         for e in 0..3 {
             for pair in links.pairs(e) {
                 let back = links.back[pair] as usize;
@@ -140,7 +149,7 @@ mod tests {
             }
         }
         links.clear();
-        links.settle(2);
+        links.settle(&[1.0; 2]);
         assert_eq!((links.start.as_slice(), links.first.as_slice()), (&[0, 0, 0][..], &[0][..]));
     }
 }

@@ -1,10 +1,11 @@
 //! The same work where most pairs of entities have no link: only linked pairs are visited, and eight
 //! rules are worked on side by side.
 //!
-//! In: queries and keys of every entity, from which links are made ([`attention`]), values, weights. Out: one
-//! score per query and rule, and the derivatives of the scores by all of these. The slow twin makes all
-//! links first ([`crate::links`]) and goes on with [`Problem::scores`] and [`Problem::adjoint`]; a clipped
-//! link has no derivative in either.
+//! In: queries and keys, from which links are made ([`attention`]), values, weights. Out: one score per query
+//! and rule, and the derivatives of the scores by all of these. Entities that are alike are described once
+//! and counted ([`Crowd`]): their domains stay alike, so one stands for all. The slow twin makes all links of
+//! all entities first ([`crate::links`]) and goes on with [`Problem::scores`] and [`Problem::adjoint`]; a
+//! clipped link has no derivative in either.
 
 mod attention;
 mod lanes;
@@ -20,17 +21,28 @@ use links::Links;
 use rayon::prelude::*;
 use walk::Walk;
 
-use super::{Ends, GraphQueries, Problem, add, split};
+use super::{Ends, GraphQueries, Problem, add};
+
+/// The rows that describe one graph's entities.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Crowd {
+    /// The first row's number; the others follow.
+    pub first: usize,
+    /// How many entities each row describes: they are alike.
+    pub counts: Vec<f32>,
+}
 
 /// What links are made of, and the values of properties, for a batch of graphs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BatchAttention<'a> {
-    /// `[graphs][entities][predicates][key]`, both.
+    /// The rows of every graph, one graph after another.
+    pub crowds: &'a [Crowd],
+    /// `[rows][predicates][key]`, both.
     pub queries: &'a [f32],
     pub keys: &'a [f32],
     /// One per predicate.
     pub bias: &'a [f32],
-    /// `[graphs][properties][entities]`.
+    /// `[rows][properties]`.
     pub values: &'a [f32],
     pub sizes: Sizes,
 }
@@ -60,15 +72,23 @@ thread_local! {
 
 impl<'a> BatchAttention<'a> {
     fn graph(&self, problem: &Problem, graph: usize) -> Given<'a> {
-        let size = problem.entities * problem.schema.predicates * self.sizes.key;
-        let values = problem.schema.properties * problem.entities;
+        let Crowd { first, counts } = &self.crowds[graph];
+        let of = |list: &'a [f32], width: usize| &list[first * width..][..counts.len() * width];
+        let width = problem.schema.predicates * self.sizes.key;
         Given {
-            queries: &self.queries[graph * size..][..size],
-            keys: &self.keys[graph * size..][..size],
+            counts,
+            queries: of(self.queries, width),
+            keys: of(self.keys, width),
             bias: self.bias,
-            values: &self.values[graph * values..][..values],
+            values: of(self.values, problem.schema.properties),
             sizes: self.sizes,
         }
+    }
+
+    /// Derivatives by numbers of every row, `width` of them, cut into those of each graph.
+    fn cut<'d>(&self, mut list: &'d mut [f32], width: usize) -> Vec<&'d mut [f32]> {
+        let of = |crowd: &Crowd| list.split_off_mut(..crowd.counts.len() * width).unwrap_or_default();
+        self.crowds.iter().map(of).collect()
     }
 }
 
@@ -82,9 +102,9 @@ impl Problem<'_> {
             .map(|(graph, list)| {
                 let mut scores = vec![0.0; list.len() * self.rules];
                 let given = batch.graph(self, graph);
+                let problem = &self.with_entities(given.counts.len());
                 BENCH.with_borrow_mut(|bench| {
-                    let there =
-                        There { bench, problem: self, blocks: &blocks, given, list, scores: &mut scores };
+                    let there = There { bench, problem, blocks: &blocks, given, list, scores: &mut scores };
                     pulp::Arch::new().dispatch(there);
                 });
                 scores
@@ -101,24 +121,24 @@ impl Problem<'_> {
         d_scores: &[f32],
     ) -> AttentionDerivatives {
         let blocks = Block::all(self);
-        let size = self.entities * self.schema.predicates * batch.sizes.key;
+        let width = self.schema.predicates * batch.sizes.key;
         let mut d_queries = vec![0.0; batch.queries.len()];
         let mut d_keys = vec![0.0; batch.keys.len()];
         let mut d_values = vec![0.0; batch.values.len()];
-        let mut value_rows = split(&mut d_values, self.schema.properties * self.entities, queries.len());
-        let shared: Vec<Shared> = d_queries
-            .par_chunks_mut(size)
-            .zip(d_keys.par_chunks_mut(size))
-            .zip(value_rows.par_iter_mut())
+        let shared: Vec<Shared> = batch
+            .cut(&mut d_queries, width)
+            .into_par_iter()
+            .zip(batch.cut(&mut d_keys, width))
+            .zip(batch.cut(&mut d_values, self.schema.properties))
             .zip(queries.par_iter().enumerate())
             .map(|(((d_queries, d_keys), d_values), (graph, list))| {
                 let mut shared = Shared::new(self, &blocks);
                 let given = batch.graph(self, graph);
+                let problem = &self.with_entities(given.counts.len());
                 let d = Own { queries: d_queries, keys: d_keys, values: d_values };
                 BENCH.with_borrow_mut(|bench| {
                     let shared = &mut shared;
-                    let back =
-                        Back { bench, problem: self, blocks: &blocks, given, list, d_scores, d, shared };
+                    let back = Back { bench, problem, blocks: &blocks, given, list, d_scores, d, shared };
                     pulp::Arch::new().dispatch(back);
                 });
                 shared
@@ -203,7 +223,6 @@ impl pulp::WithSimd for Back<'_> {
     #[inline(always)]
     fn with_simd<S: pulp::Simd>(self, _: S) {
         let (problem, rules) = (self.problem, self.problem.rules);
-        self.d.values.fill(0.0);
         let Bench { links, walk, d_links } = self.bench;
         links.make(problem, &self.given);
         d_links.clear();

@@ -6,7 +6,7 @@
 
 use super::super::passing::variable;
 use super::super::product::sum;
-use super::lanes::{Block, LANES, Lane, add_product, add_scaled, any};
+use super::lanes::{Block, LANES, Lane, add_product, add_scaled, add_times, any};
 use super::{Ends, Links, Problem};
 
 const NOTHING: Lane = [0.0; LANES];
@@ -61,7 +61,7 @@ impl Walk {
             self.told.extend_from_slice(&block.owns[schema.properties * variables..]);
             for property in 0..schema.properties {
                 let weights = &block.owns[property * variables..][..variables];
-                let value = values[property * entities + entity];
+                let value = values[entity * schema.properties + property];
                 for (told, weight) in self.told[at..].iter_mut().zip(weights) {
                     add_scaled(told, value, weight);
                 }
@@ -82,7 +82,7 @@ impl Walk {
         d_links: &mut [f32],
         d_values: &mut [f32],
     ) {
-        let (schema, entities, slots) = (problem.schema, problem.entities, problem.schema.slots());
+        let (schema, slots) = (problem.schema, problem.schema.slots());
         for (pair, d) in self.d_matrices.chunks_exact(slots).enumerate() {
             if !d.iter().any(any) {
                 continue;
@@ -111,7 +111,7 @@ impl Walk {
             }
             for property in 0..=schema.properties {
                 // The last filler is P_true, whose value is 1.
-                let place = (property < schema.properties).then_some(property * entities + entity);
+                let place = (property < schema.properties).then_some(entity * schema.properties + property);
                 let weights = property * variables..;
                 let (d_weights, weights) = (&mut d_block.owns[weights.clone()], &block.owns[weights]);
                 let mut d_value = NOTHING;
@@ -156,12 +156,13 @@ impl Walk {
                         // ψ = Mᵀ φ + 1·w_true                               def:messages
                         let mut message = sure[slot];
                         for pair in links.pairs(entity) {
-                            let other = links.other[pair] as usize;
+                            let (other, times) = (links.other[pair] as usize, links.times[pair]);
                             let pair = if sender < receiver { links.back[pair] as usize } else { pair };
-                            add_product(
+                            add_times(
                                 &mut message,
                                 &self.matrices[pair * slots + slot],
                                 &now[sender * entities + other],
+                                times,
                             );
                         }
                         // φ ← min(φ, ψ)                                     eq:state_update
@@ -256,10 +257,11 @@ impl Walk {
                         add_scaled(&mut d_block.pairs[sure + slot], 1.0, &d_message);
                         for pair in links.pairs(entity) {
                             let from = sender * entities + links.other[pair] as usize;
+                            let times = links.times[pair];
                             let pair = if sender < receiver { links.back[pair] as usize } else { pair };
                             let place = pair * slots + slot;
-                            add_product(&mut self.d_matrices[place], &d_message, &now[from]);
-                            add_product(&mut self.d_domains[from], &d_message, &self.matrices[place]);
+                            add_times(&mut self.d_matrices[place], &d_message, &now[from], times);
+                            add_times(&mut self.d_domains[from], &d_message, &self.matrices[place], times);
                         }
                     }
                     for l in 0..LANES {
