@@ -16,7 +16,8 @@ pub struct SearchFlags {
     /// Seconds for the proposals of one target; also for any one question to a rule
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
     search_time: Option<u64>,
-    /// Rules of a target's pool that are no conjunctions, at most [default: 800]
+    /// Rules of a target's pool that are no conjunctions, at most; nine for every four of them on a graph of more than
+    /// 5792 entities [default: 800]
     #[arg(long, value_name = "COUNT")]
     base: Option<usize>,
     /// Conjunctions of two of these, at most [default: 1500]
@@ -33,7 +34,7 @@ pub struct SearchFlags {
     #[arg(long, value_name = "COUNT")]
     branched: Option<usize>,
     /// Facts of a target that ask, on a graph of more than 5792 entities, where rules are measured by a sample
-    /// [default: 250]
+    /// [default: 1000]
     #[arg(long, value_name = "COUNT")]
     questions: Option<usize>,
     /// How rules are joined [default: what does best on valid, for each target]

@@ -64,6 +64,7 @@ fn named((atom, a, b): (Atom, Entity, Entity), names: RuleNames) -> (String, Vec
     match atom {
         Atom::Pair(predicate, ..) => (names.predicates.name(predicate.0).to_owned(), vec![a, b]),
         Atom::Own(property, _) => (names.properties.name(property.0).to_owned(), vec![a]),
+        Atom::Is(..) => unreachable!("what a variable is is no fact"),
     }
 }
 

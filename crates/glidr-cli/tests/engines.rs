@@ -302,6 +302,9 @@ fn every_engine_takes_hostile_names_and_all_that_rules_can_say() {
              is(X, Y) :- {p}(X, 'say \"hi\"').\n\
              is(X, Y) :- (entity('it\\'s') ; entity({back})), {own}(X), entity(Y).\n\
              is(X, Y) :- {own}({back}), {p}(X, Y).\n\
+             is(X, Y) :- Y = {back}, {own}(X).\n\
+             is(X, Y) :- Y = 'null'.\n\
+             is(X, Y) :- {p}(X, Y), (X = 'it\\'s' ; X = {back} ; {own}(X)).\n\
              is(V0, V8) :- {}.\n",
             chain.join(", ")
         ),

@@ -86,7 +86,7 @@ fn noise_and_variables_give_a_line_over_their_axis() {
     let value = repeats("noise", &format!("{TINY} --points 3"), &["noise.svg"]);
     let at: Vec<f64> =
         value["results"].as_array().expect("results").iter().filter_map(|r| r["x"].as_f64()).collect();
-    assert_eq!(at, [0.0, 0.1, 0.2]);
+    assert_eq!(at, [0.0, 0.1, 0.2, 0.0, 0.1, 0.2], "the points of both rows");
     let value = repeats("variables", &format!("{TINY} --points 2"), &["variables.svg"]);
     assert_eq!(value["results"][1]["variables"], 3);
 }

@@ -45,6 +45,7 @@ pub fn picture(rule: &Rule, names: RuleNames, title: &str) -> String {
         for atom in literal.atoms() {
             match *atom {
                 Atom::Own(property, a) => own.push((a, names.properties.name(property.0).to_owned())),
+                Atom::Is(a, _) => own.push((a, atom.show(names))),
                 Atom::Pair(predicate, a, b) => {
                     // Arrows between the same two lie side by side.
                     let both = (a.min(b), a.max(b));

@@ -71,8 +71,10 @@ pub fn draw(run: &Run, digits: &Digits, confusion: Option<&Confusion>, folder: &
     let reuse = reuse(run)?;
     let mut order: Vec<usize> = (0..reuse.len()).collect();
     order.sort_by_key(|&predicate| std::cmp::Reverse(reuse[predicate]));
+    let shown = Shown::new(run, digits)?;
+    order.retain(|&predicate| (0..shown.images.len()).any(|place| !shown.links(place, predicate).is_empty()));
     for &predicate in order.iter().take(4) {
-        write(folder, &format!("links-{}.svg", predicate + 1), &links(run, digits, predicate)?)?;
+        write(folder, &format!("links-{}.svg", predicate + 1), &links(&shown, digits, predicate))?;
     }
     Ok(())
 }
@@ -126,17 +128,41 @@ impl Picture {
     }
 }
 
-/// The strongest links of one predicate on the first image of every digit.
-fn links(run: &Run, digits: &Digits, predicate: usize) -> Result<Picture> {
-    let firsts: Vec<usize> =
-        (0..DIGITS).filter_map(|d| digits.labels.iter().position(|&label| usize::from(label) == d)).collect();
-    let device = Device::flex();
-    let leaves = run.parameters.leaves(&device, false);
-    let facts = run.network.facts(&leaves, &run.network.patches(digits, &firsts, &device)?)?;
-    let all = numbers(&facts.links)?;
+/// The first image of every digit, and what all predicates link there.
+struct Shown {
+    images: Vec<usize>,
+    predicates: usize,
+    links: Vec<f32>,
+}
+
+impl Shown {
+    fn new(run: &Run, digits: &Digits) -> Result<Self> {
+        let first = |digit| digits.labels.iter().position(|&label| usize::from(label) == digit);
+        let (images, device): (Vec<usize>, _) = ((0..DIGITS).filter_map(first).collect(), Device::flex());
+        let leaves = run.parameters.leaves(&device, false);
+        let facts = run.network.facts(&leaves, &run.network.patches(digits, &images, &device)?)?;
+        Ok(Shown { images, predicates: run.network.settings.predicates, links: numbers(&facts.links)? })
+    }
+
+    /// The pairs of patches that a predicate links on one of the images, strongest first, then nearest.
+    fn links(&self, place: usize, predicate: usize) -> Vec<(f32, usize, usize)> {
+        let square = PATCHES * PATCHES;
+        let found = &self.links[(place * self.predicates + predicate) * square..][..square];
+        let pairs = found.iter().zip(0..).filter(|(link, _)| **link > 0.0);
+        let mut links: Vec<_> = pairs.map(|(&link, pair)| (link, pair / PATCHES, pair % PATCHES)).collect();
+        let apart = |&(_, a, b): &(f32, usize, usize)| {
+            (a / GRID).abs_diff(b / GRID).pow(2) + (a % GRID).abs_diff(b % GRID).pow(2)
+        };
+        links.sort_by(|a, b| b.0.total_cmp(&a.0).then(apart(a).cmp(&apart(b))));
+        links
+    }
+}
+
+/// The strongest links of one predicate; of patches that look the same, the nearest.
+fn links(shown: &Shown, digits: &Digits, predicate: usize) -> Picture {
     let side = SIDE * ZOOM;
     let mut picture = Picture::new(5 * (side + 10) + 10, 2 * (side + 30) + 10);
-    for (place, &number) in firsts.iter().enumerate() {
+    for (place, &number) in shown.images.iter().enumerate() {
         let (left, top) = (10 + (place % 5) * (side + 10), 30 + (place / 5) * (side + 30));
         picture.add(&format!(
             "<rect x=\"{left}\" y=\"{top}\" width=\"{side}\" height=\"{side}\" fill=\"#000\"/>"
@@ -148,25 +174,24 @@ fn links(run: &Run, digits: &Digits, predicate: usize) -> Result<Picture> {
                 "<rect x=\"{x}\" y=\"{y}\" width=\"{ZOOM}\" height=\"{ZOOM}\" fill=\"rgb({light},{light},{light})\"/>"
             ));
         }
-        let square = PATCHES * PATCHES;
-        let found = &all[(place * run.network.settings.predicates + predicate) * square..][..square];
-        let mut order: Vec<usize> = (0..square).filter(|&pair| found[pair] > 0.0).collect();
-        order.sort_by(|&a, &b| found[b].total_cmp(&found[a]));
-        let text = format!("{} links", order.len());
+        let mut links = shown.links(place, predicate);
+        let text = format!("{} links", links.len());
+        // Patches that look the same have links of the very same strength.
+        links.dedup_by_key(|link| link.0);
         picture.label((left + side / 2) as f32, top as f32 - 6.0, 14, "#333", &text);
         let centre = |patch: usize| {
             let middle = |along: usize| along * PATCH * ZOOM + PATCH * ZOOM / 2;
             (left + middle(patch % GRID), top + middle(patch / GRID))
         };
-        for &pair in order.iter().take(ARROWS) {
-            let ((x1, y1), (x2, y2)) = (centre(pair / PATCHES), centre(pair % PATCHES));
+        for &(_, from, to) in links.iter().take(ARROWS) {
+            let ((x1, y1), (x2, y2)) = (centre(from), centre(to));
             picture.add(&format!(
                 "<line x1=\"{x1}\" y1=\"{y1}\" x2=\"{x2}\" y2=\"{y2}\" stroke=\"#f58518\" stroke-width=\"2\" \
                  marker-end=\"url(#end)\"/>"
             ));
         }
     }
-    Ok(picture)
+    picture
 }
 
 /// The first rule of every digit: its variables in a ring, an arrow for every literal.

@@ -84,7 +84,7 @@ impl Default for Settings {
             spread: 0.5,
             sharpness: 10.0,
             batch: 64,
-            epochs: 24,
+            epochs: 32,
             rate: 0.001,
             decay: 0.0,
             rule_rate: 0.05,

@@ -78,14 +78,14 @@ impl Picture {
         let (a, b) = first.terms();
         let is_pair = |atom: &Atom| match *atom {
             Atom::Pair(_, c, d) => c != d && ((c, d) == (a, b) || (c, d) == (b, a)),
-            Atom::Own(..) => false,
+            Atom::Own(..) | Atom::Is(..) => false,
         };
         let is_own = |atom: &Atom| matches!(atom, Atom::Own(_, of) if *of == a);
         if literal.atoms().iter().all(is_pair) {
             let name = |atom: &Atom| match *atom {
                 Atom::Pair(predicate, c, _) if c == a => names.predicates.name(predicate.0).to_owned(),
                 Atom::Pair(predicate, ..) => format!("{}⁻¹", names.predicates.name(predicate.0)),
-                Atom::Own(..) => String::new(),
+                Atom::Own(..) | Atom::Is(..) => String::new(),
             };
             let label = literal.atoms().iter().map(name).collect::<Vec<_>>().join(" or ");
             let (from, to) = (self.node(a, names), self.node(b, names));
@@ -93,13 +93,13 @@ impl Picture {
         } else if literal.atoms().iter().all(is_own) {
             let name = |atom: &Atom| match *atom {
                 Atom::Own(property, _) => names.properties.name(property.0).to_owned(),
-                Atom::Pair(..) => String::new(),
+                Atom::Pair(..) | Atom::Is(..) => String::new(),
             };
             let label = literal.atoms().iter().map(name).collect::<Vec<_>>().join(" or ");
             let node = self.node(a, names);
             self.nodes[node].properties.push(label);
         } else {
-            // One variable with itself or with several constants: told in full at its node.
+            // One variable with itself, with several constants or equal to one: told in full at its node.
             let one = [a, b].into_iter().find(|term| !matches!(term, Term::Constant(_)));
             match one {
                 Some(term) => {

@@ -51,6 +51,10 @@ impl Words<'_> {
                 let name = (self.quoted)(self.names.properties.name(property.0));
                 format!("has({}, {name})", self.term(a))
             }
+            Atom::Is(a, entity) => {
+                let a = self.term(a);
+                format!("{a} = {}, entity({a})", self.term(Term::Constant(entity)))
+            }
         }
     }
 

@@ -172,7 +172,8 @@ fn check(rule: &Rule, names: RuleNames) -> Result<()> {
         }
         for atom in literal.atoms() {
             let (a, b) = atom.terms();
-            for term in [a, b] {
+            let is = if let Atom::Is(_, entity) = *atom { Term::Constant(entity) } else { a };
+            for term in [a, b, is] {
                 if let Term::Constant(entity) = term
                     && names.entities.and_then(|entities| entities.get(entity.0)).is_none()
                 {
@@ -274,6 +275,8 @@ mod tests {
         let rules = [(Rule::new(Predicate(0), &[Literal::any_of(vec![atom])]), 1.0)];
         let names = RuleNames { predicates: &plain, properties: &plain, entities: None };
         assert!(Dialect::Sql.rules(&Program { rules: &rules, names }).is_err());
+        let rules = [(Rule::new(Predicate(0), &[Literal::any_of(vec![Atom::Is(Term::X, Entity(0))])]), 1.0)];
+        assert!(Dialect::Sql.rules(&Program { rules: &rules, names }).is_err());
     }
 
     #[test]
@@ -293,6 +296,31 @@ mod tests {
             let text = dialect.rules(&program).expect("a sound rule");
             assert!(text.contains(part), "{dialect:?}:\n{text}");
         }
+    }
+
+    #[test]
+    fn a_variable_that_is_a_constant_is_bound_to_its_name() {
+        let names = Names::new(["p", "it's"].map(String::from));
+        let names = RuleNames { predicates: &names, properties: &names, entities: Some(&names) };
+        let body = [Literal::any_of(vec![Atom::Is(Term::Y, Entity(0)), Atom::Is(Term::Y, Entity(1))])];
+        let rules = [(Rule::new(Predicate(0), &body), 1.0)];
+        let program = Program { rules: &rules, names };
+        for (dialect, part) in [
+            (Dialect::Prolog, r"( Y = 'p', entity(Y) ; Y = 'it\'s', entity(Y) ), entity(X)."),
+            (Dialect::Datalog, "either(1, 1, ?Y, ?Y) :- ?Y = \"p\", entity(?Y) ."),
+            (Dialect::Asp, "either(1, 1, Y, Y) :- Y = \"p\", entity(Y)."),
+            (Dialect::Sparql, "{ VALUES ?Y { <urn:glidr:entity:p> } } UNION { VALUES ?Y { <"),
+            (
+                Dialect::Sql,
+                "FROM entity l1, entity x\nWHERE (l1.name = 'p' OR l1.name = (SELECT name FROM odd_name",
+            ),
+            (Dialect::Souffle, "either(1, 1, Y, Y) :- Y = \"p\", entity(Y)."),
+        ] {
+            let text = dialect.rules(&program).expect("a sound rule");
+            assert!(text.contains(part), "{dialect:?}:\n{text}");
+        }
+        let value = rule_value(&rules[0].0, names);
+        assert_eq!(value["body"][0][1]["equal"][1]["constant"], "it's", "{value}");
     }
 
     #[test]

@@ -41,6 +41,12 @@ fn pattern(atom: Atom, names: RuleNames) -> String {
             let property = quoted("property", names.properties.name(property.0));
             format!("{} a {property}", term(a, names))
         }
+        Atom::Is(a @ Term::Constant(_), entity) => {
+            format!("FILTER ({} = {})", term(a, names), term(Term::Constant(entity), names))
+        }
+        Atom::Is(a, entity) => {
+            format!("VALUES {} {{ {} }}", term(a, names), term(Term::Constant(entity), names))
+        }
     }
 }
 

@@ -41,7 +41,11 @@ fn equals(column: &str, names: &[&str]) -> String {
 }
 
 fn table(atom: Atom) -> &'static str {
-    if matches!(atom, Atom::Pair(..)) { "fact" } else { "has" }
+    match atom {
+        Atom::Pair(..) => "fact",
+        Atom::Own(..) => "has",
+        Atom::Is(..) => "entity",
+    }
 }
 
 /// The arguments of an atom by column.
@@ -49,6 +53,7 @@ fn arguments(atom: Atom) -> Vec<(&'static str, Term)> {
     match atom {
         Atom::Pair(_, a, b) => vec![("head", a), ("tail", b)],
         Atom::Own(_, a) => vec![("entity", a)],
+        Atom::Is(a, _) => vec![("name", a)],
     }
 }
 
@@ -56,8 +61,13 @@ fn label(atoms: &[Atom], names: RuleNames, column: &str) -> String {
     let name = |atom: &Atom| match *atom {
         Atom::Pair(predicate, ..) => names.predicates.name(predicate.0),
         Atom::Own(property, _) => names.properties.name(property.0),
+        Atom::Is(_, entity) => constant(names, Term::Constant(entity)),
     };
-    let kind = if matches!(atoms[0], Atom::Pair(..)) { "predicate" } else { "property" };
+    let kind = match atoms[0] {
+        Atom::Pair(..) => "predicate",
+        Atom::Own(..) => "property",
+        Atom::Is(..) => "name",
+    };
     equals(&format!("{column}{kind}"), &atoms.iter().map(name).collect::<Vec<_>>())
 }
 

@@ -64,6 +64,7 @@ pub fn rule_value(rule: &Rule, names: RuleNames) -> Value {
         Atom::Own(property, a) => {
             json!({ "property": names.properties.name(property.0), "arguments": [term(a)] })
         }
+        Atom::Is(a, entity) => json!({ "equal": [term(a), term(Term::Constant(entity))] }),
     };
     let body: Vec<Vec<Value>> =
         rule.body().iter().map(|literal| literal.atoms().iter().map(atom).collect()).collect();

@@ -40,6 +40,7 @@ impl<'g> Making<'g> {
                         self.facts.insert(Triple { head, predicate, tail });
                     }
                     Atom::Own(property, _) => self.traits.push(Trait { entity: head, property }),
+                    Atom::Is(..) => unreachable!("planted rules have no constants"),
                 }
             }
         }

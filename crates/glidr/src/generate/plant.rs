@@ -59,7 +59,7 @@ pub(super) fn plants(rules: usize, predicates: usize) -> Vec<Plant> {
 pub(super) fn first_idle(plants: &[Plant]) -> usize {
     let used = |atom: &Atom| match atom {
         Atom::Pair(predicate, ..) => predicate.index() + 1,
-        Atom::Own(..) => 0,
+        Atom::Own(..) | Atom::Is(..) => 0,
     };
     let atoms = plants.iter().flat_map(|plant| plant.rule.body()).flat_map(Literal::atoms);
     atoms.map(used).max().unwrap_or(0)

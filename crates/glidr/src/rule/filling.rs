@@ -68,6 +68,7 @@ impl Filling {
                 let (a, b) = (number(a)?, number(b)?);
                 match atom {
                     Atom::Own(property, _) => filling.owns[a].push(property),
+                    Atom::Is(..) => return Err(no_slot("a constant")),
                     Atom::Pair(..) if a == b => {
                         return Err(no_slot("a predicate of one variable with itself"));
                     }

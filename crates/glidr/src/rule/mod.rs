@@ -41,14 +41,16 @@ pub enum Atom {
     Pair(Predicate, Term, Term),
     /// `q(a)`
     Own(Property, Term),
+    /// `a = c`: what it stands for is this entity.
+    Is(Term, Entity),
 }
 
 impl Atom {
-    /// Its arguments; a property's one argument stands twice.
+    /// Its variables, or the constants that stand for them; where there is one only, it stands twice.
     pub fn terms(self) -> (Term, Term) {
         match self {
             Atom::Pair(_, a, b) => (a, b),
-            Atom::Own(_, a) => (a, a),
+            Atom::Own(_, a) | Atom::Is(a, _) => (a, a),
         }
     }
 
@@ -56,6 +58,7 @@ impl Atom {
         match self {
             Atom::Pair(predicate, a, b) => Atom::Pair(predicate, name(a), name(b)),
             Atom::Own(property, a) => Atom::Own(property, name(a)),
+            Atom::Is(a, entity) => Atom::Is(name(a), entity),
         }
     }
 }
@@ -183,6 +186,7 @@ impl Rule {
         let atom = |atom: &Atom| match *atom {
             Atom::Pair(p, a, b) => predicate(p).map(|p| Atom::Pair(p, a, b)),
             Atom::Own(q, a) => property(q).map(|q| Atom::Own(q, a)),
+            Atom::Is(..) => Some(*atom),
         };
         let literal = |literal: &Literal| -> Option<Literal> {
             Some(Literal::any_of(literal.atoms.iter().map(atom).collect::<Option<_>>()?))

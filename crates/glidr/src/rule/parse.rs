@@ -23,8 +23,8 @@ pub enum WrittenTerm {
 /// An atom as it was written, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WrittenAtom {
-    /// The predicate's or property's name.
-    pub name: String,
+    /// The predicate's or property's name; none where two terms are said to be equal.
+    pub name: Option<String>,
     /// One or two arguments.
     pub terms: Vec<WrittenTerm>,
     mark: Mark,
@@ -138,8 +138,8 @@ impl Reader<'_> {
         let text = |term: &WrittenTerm| match term {
             WrittenTerm::Variable(text) | WrittenTerm::Constant(text) => text.clone(),
         };
-        match (atom.name.as_str(), &atom.terms[..]) {
-            ("join", [target, how]) => Ok(Clause::Join(text(target), text(how))),
+        match (atom.name.as_deref(), &atom.terms[..]) {
+            (Some("join"), [target, how]) => Ok(Clause::Join(text(target), text(how))),
             _ => Err(Wrong {
                 mark: atom.mark,
                 finding: "a directive must be join(target, how), but this is another".into(),
@@ -152,16 +152,18 @@ impl Reader<'_> {
         loop {
             if self.next_is("(")? {
                 self.take()?;
-                let mut atoms = vec![self.atom()?];
+                let mut atoms = vec![self.body_atom()?];
                 while self.next_is(";")? {
                     self.take()?;
-                    atoms.push(self.atom()?);
+                    atoms.push(self.body_atom()?);
                 }
                 self.expect(")", "a disjunction")?;
                 body.push(atoms);
             } else {
-                let (name, mark) = self.name()?;
-                if name == "true" && !self.next_is("(")? {
+                let first = self.take()?;
+                let is_true = matches!(&first.0, Token::Word(name) | Token::Quoted(name) if name == "true");
+                if is_true && !self.next_is("(")? && !self.next_is("=")? {
+                    let mark = first.1;
                     if !body.is_empty() || self.next_is(",")? {
                         return Err(Wrong {
                             mark,
@@ -170,7 +172,7 @@ impl Reader<'_> {
                     }
                     return Ok(Vec::new());
                 }
-                body.push(vec![self.atom_called(name, mark)?]);
+                body.push(vec![self.body_atom_from(first)?]);
             }
             if !self.next_is(",")? {
                 return Ok(body);
@@ -179,43 +181,65 @@ impl Reader<'_> {
         }
     }
 
-    fn name(&mut self) -> Read<(String, Mark)> {
-        match self.take()? {
-            (Token::Word(name) | Token::Quoted(name), mark) => Ok((name, mark)),
-            (found, mark) => {
-                Err(Wrong { mark, finding: format!("an atom must start with a name, but here is {found}") })
+    fn body_atom(&mut self) -> Read<WrittenAtom> {
+        let first = self.take()?;
+        self.body_atom_from(first)
+    }
+
+    /// An atom of a body: a predicate or property of terms, or a term that is a constant.
+    fn body_atom_from(&mut self, first: (Token, Mark)) -> Read<WrittenAtom> {
+        if !self.next_is("=")? {
+            return self.atom_from(first);
+        }
+        let (left, mark) = (term(first.clone())?, first.1);
+        self.take()?;
+        let next = self.take()?;
+        match term(next.clone())? {
+            right @ WrittenTerm::Constant(_) => {
+                Ok(WrittenAtom { name: None, terms: vec![left, right], mark })
             }
+            WrittenTerm::Variable(name) => Err(Wrong {
+                mark: next.1,
+                finding: format!("“=” must be followed by a constant, but here is the variable {name}"),
+            }),
         }
     }
 
     fn atom(&mut self) -> Read<WrittenAtom> {
-        let (name, mark) = self.name()?;
-        self.atom_called(name, mark)
+        let first = self.take()?;
+        self.atom_from(first)
     }
 
-    fn atom_called(&mut self, name: String, mark: Mark) -> Read<WrittenAtom> {
+    fn atom_from(&mut self, first: (Token, Mark)) -> Read<WrittenAtom> {
+        let (name, mark) = match first {
+            (Token::Word(name) | Token::Quoted(name), mark) => (name, mark),
+            (found, mark) => {
+                let finding = format!("an atom must start with a name, but here is {found}");
+                return Err(Wrong { mark, finding });
+            }
+        };
         self.expect("(", "a predicate's name")?;
-        let mut terms = vec![self.term()?];
+        let mut terms = vec![term(self.take()?)?];
         if self.next_is(",")? {
             self.take()?;
-            terms.push(self.term()?);
+            terms.push(term(self.take()?)?);
         }
         self.expect(")", "the arguments (one or two)")?;
-        Ok(WrittenAtom { name, terms, mark })
+        Ok(WrittenAtom { name: Some(name), terms, mark })
     }
+}
 
-    fn term(&mut self) -> Read<WrittenTerm> {
-        match self.take()? {
-            (Token::Quoted(name), _) => Ok(WrittenTerm::Constant(name)),
-            (Token::Word(word), _) if word.starts_with(|c: char| c.is_uppercase() || c == '_') => {
-                Ok(WrittenTerm::Variable(word))
-            }
-            (Token::Word(word), _) => Ok(WrittenTerm::Constant(word)),
-            (found, mark) => Err(Wrong {
-                mark,
-                finding: format!("an argument must be a variable or a constant, but here is {found}"),
-            }),
+fn term(token: (Token, Mark)) -> Read<WrittenTerm> {
+    match token {
+        (Token::Quoted(name), _) => Ok(WrittenTerm::Constant(name)),
+        (Token::Word(word), _) if word.starts_with(|c: char| c.is_uppercase() || c == '_') => {
+            Ok(WrittenTerm::Variable(word))
         }
+        (Token::Word(word), _) => Ok(WrittenTerm::Constant(word)),
+        (found, mark) => Err(Wrong {
+            mark,
+            finding: format!("an argument must be a variable or a constant, but here is {found}"),
+        }),
     }
 }
 
@@ -232,7 +256,9 @@ impl WrittenRule {
             [WrittenTerm::Variable(x), WrittenTerm::Variable(y)] if x != y => (x, y),
             _ => return Err(wrong(&self.head, "the head must have two different variables".into())),
         };
-        let target = names.predicate(&self.head.name).map_err(|error| unknown(&self.head, &error))?;
+        let target = names
+            .predicate(self.head.name.as_deref().unwrap_or_default())
+            .map_err(|error| unknown(&self.head, &error))?;
         let mut inner: Vec<&String> = Vec::new();
         let mut body = Vec::new();
         for literal in &self.body {
@@ -259,12 +285,17 @@ impl WrittenRule {
                         return Err(wrong(atom, finding));
                     }
                 }
-                atoms.push(if let [a, b] = terms[..] {
-                    let predicate = names.predicate(&atom.name).map_err(|error| unknown(atom, &error))?;
-                    Atom::Pair(predicate, a, b)
-                } else {
-                    let property = names.property(&atom.name).map_err(|error| unknown(atom, &error))?;
-                    Atom::Own(property, terms[0])
+                atoms.push(match (&atom.name, &terms[..]) {
+                    (Some(name), &[a, b]) => {
+                        let predicate = names.predicate(name).map_err(|error| unknown(atom, &error))?;
+                        Atom::Pair(predicate, a, b)
+                    }
+                    (Some(name), _) => {
+                        let property = names.property(name).map_err(|error| unknown(atom, &error))?;
+                        Atom::Own(property, terms[0])
+                    }
+                    (None, &[a, Term::Constant(entity)]) => Atom::Is(a, entity),
+                    (None, _) => return Err(wrong(atom, "“=” must be followed by a constant".into())),
                 });
                 if variables(atoms[0]) != variables(atoms[atoms.len() - 1]) {
                     let finding =
@@ -290,7 +321,10 @@ fn variables(atom: Atom) -> Vec<Term> {
 impl fmt::Display for WrittenAtom {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let terms: Vec<String> = self.terms.iter().map(ToString::to_string).collect();
-        write!(f, "{}({})", quoted(&self.name), terms.join(", "))
+        match &self.name {
+            Some(name) => write!(f, "{}({})", quoted(name), terms.join(", ")),
+            None => f.write_str(&terms.join(" = ")),
+        }
     }
 }
 

@@ -35,7 +35,7 @@ impl Rule {
         for atom in self.body().iter().flat_map(Literal::atoms) {
             let constant = |term: Term| matches!(term, Term::Constant(_));
             match *atom {
-                super::Atom::Own(..) => {}
+                super::Atom::Own(..) | super::Atom::Is(..) => {}
                 super::Atom::Pair(_, a, b) if constant(a) || constant(b) => {}
                 super::Atom::Pair(_, a, b) if a == b => return Shape::Loop,
                 super::Atom::Pair(_, a, b) => links.push((a.min(b), a.max(b))),

@@ -50,6 +50,7 @@ impl Atom {
             Atom::Own(property, a) => {
                 format!("{}({})", quoted(names.properties.name(property.0)), a.show(names))
             }
+            Atom::Is(a, entity) => format!("{} = {}", a.show(names), Term::Constant(entity).show(names)),
         }
     }
 }

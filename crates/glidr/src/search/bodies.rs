@@ -11,6 +11,9 @@ use crate::solve::Facts;
 /// A step by its number: predicates, then inverses.
 pub(super) type Step = u32;
 
+/// The step from every entity to itself: a mark of it says that the entity is a constant.
+pub(super) const IS: Step = Step::MAX;
+
 /// What an entity may have: a step that leads from it to a constant, or to anything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Mark {
@@ -34,12 +37,14 @@ pub(super) struct Walk<'a> {
     facts: &'a Facts,
     /// For every step the entities it leads from.
     starts: Vec<Vec<u32>>,
+    /// All entities.
+    all: Vec<u32>,
 }
 
 impl<'a> Walk<'a> {
     pub fn new(facts: &'a Facts) -> Self {
-        let mut walk = Walk { facts, starts: Vec::new() };
         let all = 0..facts.entities() as u32;
+        let mut walk = Walk { facts, starts: Vec::new(), all: all.clone().collect() };
         walk.starts = (0..walk.steps() as u32)
             .map(|step| all.clone().filter(|&entity| !walk.from(step, entity).is_empty()).collect())
             .collect();
@@ -57,13 +62,19 @@ impl<'a> Walk<'a> {
 
     pub fn inverse(&self, step: Step) -> Step {
         let half = self.facts.predicates() as u32;
-        if step < half { step + half } else { step - half }
+        match step {
+            IS => IS,
+            step if step < half => step + half,
+            step => step - half,
+        }
     }
 
     /// Where a step leads from an entity.
     pub fn from(&self, step: Step, entity: u32) -> &[u32] {
         let half = self.facts.predicates() as u32;
-        if step < half {
+        if step == IS {
+            &self.all[entity as usize..=entity as usize]
+        } else if step < half {
             self.facts.tails(Predicate(step), Entity(entity))
         } else {
             self.facts.heads(Predicate(step - half), Entity(entity))
@@ -81,6 +92,16 @@ impl<'a> Walk<'a> {
     fn has(&self, entity: u32, mark: Mark) -> bool {
         let led = self.from(mark.step, entity);
         mark.constant.map_or(!led.is_empty(), |constant| led.binary_search(&constant).is_ok())
+    }
+
+    /// All ends that go with a known one, sorted: a list that is kept anyway where there is one, else in `ends`.
+    pub fn ends_of<'e>(&'e self, body: Body, asked: Asked, known: u32, ends: &'e mut Vec<u32>) -> &'e [u32] {
+        if let Body::Both(x, y) = body {
+            let (near, far) = if asked == Asked::Tail { (x, y) } else { (y, x) };
+            return if self.has(known, near) { self.holders(far) } else { &[] };
+        }
+        self.ends(body, asked, known, usize::MAX / 8, ends);
+        ends
     }
 
     /// The other ends that go with a known one, sorted into `ends`; false if there are more than `most`.
@@ -155,8 +176,9 @@ impl<'a> Walk<'a> {
                 Atom::Pair(Predicate(step - half), b, a)
             }])
         };
-        let mark = |mark: Mark, end, free| {
-            literal(mark.step, end, mark.constant.map_or(free, |constant| Term::Constant(Entity(constant))))
+        let mark = |mark: Mark, end, free| match mark.constant {
+            Some(constant) if mark.step == IS => Literal::any_of(vec![Atom::Is(end, Entity(constant))]),
+            constant => literal(mark.step, end, constant.map_or(free, |c| Term::Constant(Entity(c)))),
         };
         let body = match body {
             Body::One(step) => vec![literal(step, Term::X, Term::Y)],
@@ -185,6 +207,8 @@ mod tests {
         let marks: Vec<Mark> = (0..6)
             .flat_map(|step| [None, Some(2), Some(4)].map(|constant| Mark { step, constant }))
             .collect();
+        let marks: Vec<Mark> =
+            marks.into_iter().chain([1, 4].map(|e| Mark { step: IS, constant: Some(e) })).collect();
         let mut bodies: Vec<Body> = (0..6).map(Body::One).collect();
         bodies.extend((0..36).map(|n| Body::Two(n / 6, n % 6)));
         bodies.extend(marks.iter().flat_map(|&x| marks.iter().map(move |&y| Body::Both(x, y))));

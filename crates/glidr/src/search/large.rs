@@ -1,5 +1,6 @@
 //! A target of a large graph: rules are measured, chosen and weighed on a sample of its questions.
 
+use std::collections::HashSet;
 use std::time::Instant;
 
 use rand::seq::SliceRandom;
@@ -21,13 +22,17 @@ pub(super) const MOST_PAIRS: usize = 1 << 25;
 const LISTED: usize = 1000;
 /// Answers of a body to one question, on average, at most.
 const MOST_ANSWERS: usize = 120;
+/// Bodies of a mark of each end that are measured, at most.
+const PAIRED: usize = 2500;
+/// Bodies that are kept for each rule that a search of the whole graph would keep.
+const KEPT: (usize, usize) = (9, 4);
 /// Rivals of one question, at most.
 const RIVALS: usize = 120;
 /// The restraints that are tried.
 const RESTRAINTS: [f64; 2] = [1.0, 5.0];
 
-/// A body with its confidence and hits.
-type Measured = (f64, usize, Body);
+/// A body with what was counted of it.
+type Measured = (f64, f64, Body);
 
 impl Ground for Lines {
     fn places(&self) -> usize {
@@ -69,8 +74,14 @@ impl Setting<'_> {
         if self.irreflexive[target.0 as usize] {
             lines.refuse_own();
         }
-        let most = Most { chains: search.chains / 4, marks: search.base / 4, both: search.base };
-        let listed = bodies(walk, &self.graph, target, listed, search.least_support, most);
+        let most = Most {
+            chains: search.chains / 4,
+            marks: search.base / 4,
+            both: PAIRED,
+            constants: search.base / 4,
+        };
+        let listed = bodies(walk, &self.graph, target, listed, facts.len(), search.least_support, most);
+        let mut answered: HashSet<u64> = HashSet::new();
         let (mut measured, mut counted, mut ended) = (Vec::<Measured>::new(), 0, Ended::Complete);
         for body in listed {
             // Half of the time for measuring, the rest for what follows.
@@ -80,13 +91,13 @@ impl Setting<'_> {
             }
             counted += 1;
             if let Some(found) = lines.count(walk, target, body, MOST_ANSWERS)
-                && found.hits >= search.least_support
+                && found.hits() >= search.least_support
+                && answered.insert(found.sign)
             {
-                let confidence = found.hits as f64 / (found.answers as f64 + search.doubt);
-                measured.push((confidence, found.hits, body));
+                measured.push((found.confidence(search.doubt), found.value(search.doubt), body));
             }
         }
-        let kept = kept(measured, search.base);
+        let kept = kept(measured, search.base * KEPT.0 / KEPT.1);
         let base = kept
             .into_iter()
             .map(|(confidence, _, body)| {
@@ -97,6 +108,7 @@ impl Setting<'_> {
             (lines.positives().collect(), lines.trained().collect());
         let sizes = Sizes {
             base: search.base,
+            joined: search.base,
             conjunctions: search.conjunctions / 3,
             least_support: search.least_support,
             doubt: search.doubt,
@@ -108,14 +120,15 @@ impl Setting<'_> {
     }
 }
 
-/// The best bodies: half by confidence, half by what they find and how surely; surest first.
+/// The best bodies: a fifth by confidence, the others by what they find and how surely; surest first.
 fn kept(mut measured: Vec<Measured>, most: usize) -> Vec<Measured> {
-    let order = |a: &Measured, b: &Measured| b.0.total_cmp(&a.0).then(b.1.cmp(&a.1)).then(a.2.cmp(&b.2));
+    let order =
+        |a: &Measured, b: &Measured| b.0.total_cmp(&a.0).then(b.1.total_cmp(&a.1)).then(a.2.cmp(&b.2));
     measured.sort_by(order);
-    let rest = measured.split_off(measured.len().min(most / 2));
-    let mut rest: Vec<(f64, Measured)> = rest.into_iter().map(|one| (one.0 * one.1 as f64, one)).collect();
-    rest.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| order(&a.1, &b.1)));
-    measured.extend(rest.into_iter().take(most - most / 2).map(|(_, one)| one));
+    let surest = most / 5;
+    let mut rest = measured.split_off(measured.len().min(surest));
+    rest.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| order(a, b)));
+    measured.extend(rest.into_iter().take(most - surest));
     measured.sort_by(order);
     measured
 }

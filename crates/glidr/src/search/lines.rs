@@ -53,11 +53,41 @@ pub(super) struct Lines {
     valid: HashSet<(u32, u32)>,
 }
 
-/// What a body's answers to the questions count.
+/// What a body's answers to the questions count. A body that is sure of tails may be broad for heads, so each
+/// direction counts apart; one in which it is too broad counts nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counted {
-    pub hits: usize,
-    pub answers: usize,
+    /// For tails, then for heads: answers asked for, and all.
+    ways: [(usize, usize); 2],
+    /// The same for bodies with the same answers.
+    pub sign: u64,
+}
+
+impl Counted {
+    /// Answers asked for.
+    pub fn hits(&self) -> usize {
+        self.ways[0].0 + self.ways[1].0
+    }
+
+    /// How sure it is in the direction where it is surer.
+    pub fn confidence(&self, doubt: f64) -> f64 {
+        let of = |(hits, answers): (usize, usize)| hits as f64 / (answers as f64 + doubt);
+        of(self.ways[0]).max(of(self.ways[1]))
+    }
+
+    /// What it finds times how surely, both directions together.
+    pub fn value(&self, doubt: f64) -> f64 {
+        let of = |(hits, answers): (usize, usize)| hits as f64 * hits as f64 / (answers as f64 + doubt);
+        of(self.ways[0]) + of(self.ways[1])
+    }
+}
+
+/// A number for an answer to a question, by which sets of answers are compared.
+fn sign(line: usize, end: u32) -> u64 {
+    let mut x = (line as u64) << 32 | u64::from(end);
+    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
 }
 
 impl Lines {
@@ -148,24 +178,35 @@ impl Lines {
         lines.flat_map(|line| line.places.iter().map(|&(_, place)| place))
     }
 
-    /// What a body's answers to the training questions count; none if they are more than `most` on average,
-    /// which the first few questions may tell already.
+    /// What a body's answers to the training questions count; none if they are more than `most` on average both
+    /// ways, which the first few questions may tell already.
     pub fn count(&self, walk: &Walk, target: Predicate, body: Body, most: usize) -> Option<Counted> {
         let (mut counted, mut ends) = (Counted::default(), Vec::new());
-        let mut left = most * FREE_QUESTIONS;
-        for line in self.all.iter().filter(|line| !line.from_valid) {
-            if !walk.ends(body, line.asked, line.known, left, &mut ends) {
-                return None;
+        let (mut left, mut broad) = ([most * FREE_QUESTIONS; 2], [false; 2]);
+        for (number, line) in self.all.iter().enumerate().filter(|(_, line)| !line.from_valid) {
+            let way = usize::from(line.asked == Asked::Head);
+            if broad[way] {
+                continue;
             }
-            left = left - ends.len() + most;
+            if !walk.ends(body, line.asked, line.known, left[way], &mut ends) {
+                broad[way] = true;
+                counted.ways[way] = (0, 0);
+                if broad == [true; 2] {
+                    return None;
+                }
+                continue;
+            }
+            left[way] = left[way] - ends.len() + most;
             for &end in &ends {
                 if line.answers.binary_search(&end).is_ok() {
                     if line.is_fair(walk, target, body, end) {
-                        counted.hits += 1;
-                        counted.answers += 1;
+                        counted.ways[way].0 += 1;
+                        counted.ways[way].1 += 1;
+                        counted.sign ^= sign(number, end);
                     }
                 } else if line.left_out.binary_search(&end).is_err() {
-                    counted.answers += 1;
+                    counted.ways[way].1 += 1;
+                    counted.sign ^= sign(number, end);
                 }
             }
         }
@@ -177,6 +218,10 @@ impl Lines {
         let (mut fires, mut ends) = (Vec::new(), Vec::new());
         for number in 0..self.all.len() {
             let line = &self.all[number];
+            if line.places.len() >= line.answers.len() + most {
+                self.fires_of_full(walk, target, body, line, &mut ends, &mut fires);
+                continue;
+            }
             walk.ends(body, line.asked, line.known, usize::MAX / 8, &mut ends);
             let mut opened = Vec::new();
             for &end in &ends {
@@ -204,6 +249,38 @@ impl Lines {
         }
         fires.sort_unstable();
         fires
+    }
+
+    /// The places that a body fires on in a question that gets no new rivals: by whichever is shorter, the
+    /// body's answers or the question's places.
+    fn fires_of_full(
+        &self,
+        walk: &Walk,
+        target: Predicate,
+        body: Body,
+        line: &Line,
+        ends: &mut Vec<u32>,
+        fires: &mut Vec<u32>,
+    ) {
+        let list = walk.ends_of(body, line.asked, line.known, ends);
+        let mut fire = |place: u32, end: u32| {
+            if self.holds[place as usize] != Holds::Answer || line.is_fair(walk, target, body, end) {
+                fires.push(place);
+            }
+        };
+        if list.len() < line.places.len() {
+            for &end in list {
+                if let Ok(at) = line.places.binary_search_by_key(&end, |&(entity, _)| entity) {
+                    fire(line.places[at].1, end);
+                }
+            }
+        } else {
+            for &(end, place) in &line.places {
+                if list.binary_search(&end).is_ok() {
+                    fire(place, end);
+                }
+            }
+        }
     }
 
     /// The sum of reciprocal ranks of the answers to the questions of *valid*; ties take their mean.

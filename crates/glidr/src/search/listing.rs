@@ -1,8 +1,8 @@
-//! Bodies worth measuring for one target on a large graph: chains, and marks of its ends.
+//! Bodies worth measuring for one target on a large graph: chains, marks of its ends, and ends that are a constant.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::bodies::{Body, Mark, Walk};
+use super::bodies::{Body, IS, Mark, Walk};
 use super::chains::{NONE, counted};
 use crate::graph::{Entity, Graph, Predicate};
 
@@ -12,22 +12,23 @@ pub(super) struct Most {
     pub chains: usize,
     pub marks: usize,
     pub both: usize,
+    /// Constants that an end may be.
+    pub constants: usize,
 }
 
-/// Ends with more marks than this are not looked at when marks are paired.
+/// Of ends with more marks than this only what they are, and which steps they have, is paired.
 const MOST_MARKS: usize = 200;
-/// So many pairs are looked at when marks are paired.
-const PAIRED: usize = 400;
 
 /// A mark, how many of the pairs have it, and how many entities.
 type Marked = (Mark, usize, usize);
 
-/// Lists bodies that hold for at least `least` of `pairs`, a sample of the target's facts.
+/// Lists bodies that hold for at least `least` of `pairs`, a sample of the target's `facts`.
 pub(super) fn bodies(
     walk: &Walk,
     graph: &Graph,
     target: Predicate,
     pairs: &[(u32, u32)],
+    facts: usize,
     least: usize,
     most: Most,
 ) -> Vec<Body> {
@@ -42,8 +43,8 @@ pub(super) fn bodies(
             .collect();
     let heads = marks(walk, pairs.iter().map(|pair| pair.0), least);
     let tails = marks(walk, pairs.iter().map(|pair| pair.1), least);
-    let of_heads = chosen(walk, &heads, most.marks);
-    let of_tails = chosen(walk, &tails, most.marks);
+    let of_heads = chosen(walk, &heads, most);
+    let of_tails = chosen(walk, &tails, most);
     bodies.extend(of_heads.iter().map(|&mark| Body::X(mark)));
     bodies.extend(of_tails.iter().map(|&mark| Body::Y(mark)));
     let heads: HashSet<Mark> = heads.iter().map(|marked| marked.0).collect();
@@ -52,7 +53,7 @@ pub(super) fn bodies(
         (of_heads.into_iter().collect(), of_tails.into_iter().collect());
     // A narrow mark of one end with any of the other.
     let mut found: HashMap<(Mark, Mark), usize> = HashMap::new();
-    for &(head, tail) in pairs.iter().take(PAIRED) {
+    for &(head, tail) in pairs {
         let (x, y) = (marks_of(walk, head, MOST_MARKS), marks_of(walk, tail, MOST_MARKS));
         for a in x.iter().filter(|mark| heads.contains(mark)) {
             for b in y.iter().filter(|mark| tails.contains(mark)) {
@@ -62,13 +63,14 @@ pub(super) fn bodies(
             }
         }
     }
+    let scale = facts as f64 / pairs.len().max(1) as f64;
     let mut both: Vec<(f64, Body)> = found
         .into_iter()
         .filter(|(_, count)| *count >= least)
         .map(|((a, b), count)| {
             let body = walk.holders(a).len() as f64 * walk.holders(b).len() as f64;
             let count = count as f64;
-            (count * (count / (body + 5.0)), Body::Both(a, b))
+            (count * (count / (body / scale + 5.0)), Body::Both(a, b))
         })
         .collect();
     both.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
@@ -76,23 +78,25 @@ pub(super) fn bodies(
     bodies
 }
 
-/// An entity's marks; none where it has more than `most`, for then they say little of it.
+/// An entity's marks; where they are more than `most`, those with a constant say little of it and are left out, but
+/// for the one that says which entity it is.
 fn marks_of(walk: &Walk, entity: u32, most: usize) -> Vec<Mark> {
-    let mut marks = Vec::new();
+    let mut marks = vec![Mark { step: IS, constant: Some(entity) }];
     for step in 0..walk.steps() as u32 {
         let led = walk.from(step, entity);
         if !led.is_empty() {
             marks.push(Mark { step, constant: None });
             marks.extend(led.iter().map(|&constant| Mark { step, constant: Some(constant) }));
         }
-        if marks.len() > most {
-            return Vec::new();
-        }
+    }
+    if marks.len() > most {
+        marks.retain(|mark| mark.step == IS || mark.constant.is_none());
     }
     marks
 }
 
-/// The marks that at least `least` of some entities have, in their order.
+/// The marks that at least `least` of some entities have: what an entity is first, then in their order; of marks that
+/// the same entities have, the first.
 fn marks(walk: &Walk, entities: impl Iterator<Item = u32>, least: usize) -> Vec<Marked> {
     let mut often: BTreeMap<u32, usize> = BTreeMap::new();
     for entity in entities {
@@ -105,19 +109,25 @@ fn marks(walk: &Walk, entities: impl Iterator<Item = u32>, least: usize) -> Vec<
         }
     }
     let enough = counts.into_iter().filter(|&(_, count)| count >= least);
-    enough.map(|(mark, count)| (mark, count, walk.holders(mark).len())).collect()
+    let mut marks: Vec<Marked> =
+        enough.map(|(mark, count)| (mark, count, walk.holders(mark).len())).collect();
+    marks.sort_by_key(|marked| marked.0.step != IS);
+    let mut known: HashSet<&[u32]> = HashSet::new();
+    marks.retain(|marked| known.insert(walk.holders(marked.0)));
+    marks
 }
 
 /// The marks that tell most: some by how sure they are, some by how often they hold; of marks that the
-/// same entities have, the first.
-fn chosen(walk: &Walk, marks: &[Marked], most: usize) -> Vec<Mark> {
+/// same entities have, the first. And the constants that are most often the end.
+fn chosen(walk: &Walk, marks: &[Marked], most: Most) -> Vec<Mark> {
+    let (mut constants, marks): (Vec<Marked>, Vec<Marked>) = marks.iter().partition(|m| m.0.step == IS);
     let mut chosen: Vec<Mark> = Vec::new();
     let mut known: HashSet<&[u32]> = HashSet::new();
     for (power, share) in [(1.0, 2), (0.5, 1)] {
         let value = |marked: &Marked| marked.1 as f64 / (marked.2 as f64).powf(power);
         let mut order: Vec<&Marked> = marks.iter().collect();
         order.sort_by(|a, b| value(b).total_cmp(&value(a)).then(a.0.cmp(&b.0)));
-        let mut left = most * share / 3;
+        let mut left = most.marks * share / 3;
         for marked in order {
             if left == 0 {
                 break;
@@ -128,5 +138,7 @@ fn chosen(walk: &Walk, marks: &[Marked], most: usize) -> Vec<Mark> {
             }
         }
     }
+    constants.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
+    chosen.extend(constants.iter().take(most.constants).map(|marked| marked.0));
     chosen
 }

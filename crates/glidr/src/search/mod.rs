@@ -47,7 +47,7 @@ pub struct Search {
     pub doubt: f64,
     /// Facts that a rule must find at least.
     pub least_support: usize,
-    /// Rules of the pool that are no conjunctions, at most.
+    /// Rules of the pool that are no conjunctions, at most; on a large graph nine for every four of them.
     pub base: usize,
     /// Conjunctions of two of them, at most.
     pub conjunctions: usize,
@@ -83,7 +83,7 @@ impl Default for Search {
             budget: 60,
             chains: 5000,
             branched: 0,
-            questions: 250,
+            questions: 1000,
             time: None,
             join: None,
             fit_valid: true,
@@ -198,6 +198,7 @@ impl Setting<'_> {
         let (base, measured, ended) = self.base(target, &positives);
         let sizes = Sizes {
             base: self.search.base,
+            joined: self.search.base,
             conjunctions: self.search.conjunctions,
             least_support: self.search.least_support,
             doubt: self.search.doubt,

@@ -34,6 +34,8 @@ pub(super) struct Pooled {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sizes {
     pub base: usize,
+    /// So many of them, the surest, are joined in pairs.
+    pub joined: usize,
     pub conjunctions: usize,
     pub least_support: usize,
     pub doubt: f64,
@@ -90,12 +92,18 @@ impl Pool {
             pool.names.push(rule);
         }
         pool.conjunctions(places, positives, counted, sizes);
+        // Highest confidence first, so that joins that count the best few can stop early.
+        pool.rules.sort_by(|a, b| b.confidence.total_cmp(&a.confidence).then(a.parts.cmp(&b.parts)));
         pool
     }
 
     fn conjunctions(&mut self, places: usize, positives: &[u32], counted: &[u32], sizes: Sizes) {
+        if sizes.conjunctions == 0 {
+            return;
+        }
         let words = places.div_ceil(64);
-        let sets: Vec<Vec<u64>> = self.rules.iter().map(|rule| bits(&rule.fires, words)).collect();
+        let joined = self.rules.iter().take(sizes.joined);
+        let sets: Vec<Vec<u64>> = joined.map(|rule| bits(&rule.fires, words)).collect();
         let (positives, counted) = (bits(positives, words), bits(counted, words));
         let mut found: Vec<(f64, usize, usize)> = Vec::new();
         for (i, a) in sets.iter().enumerate() {
@@ -125,8 +133,6 @@ impl Pool {
                 self.rules.push(Pooled { parts: (i, Some(j)), confidence, fires });
             }
         }
-        // Highest confidence first, so that joins that count the best few can stop early.
-        self.rules.sort_by(|a, b| b.confidence.total_cmp(&a.confidence).then(a.parts.cmp(&b.parts)));
     }
 
     /// The rule of a number as logic.

@@ -84,7 +84,8 @@ impl Grounding {
         }
     }
 
-    /// For every literal of the body the first of its atoms that is a fact, with its arguments.
+    /// For every literal of the body the first of its atoms that holds, with its arguments; a literal that holds by
+    /// what a variable is has no fact to name.
     pub fn facts(&self, rule: &Rule, facts: &Facts) -> Vec<(Atom, Entity, Entity)> {
         let holds = |atom: &Atom| {
             let (a, b) = atom.terms();
@@ -92,10 +93,12 @@ impl Grounding {
             let found = match *atom {
                 Atom::Pair(predicate, ..) => facts.holds(Triple { head: a, predicate, tail: b }),
                 Atom::Own(property, _) => facts.owners(property).binary_search(&a.0).is_ok(),
+                Atom::Is(_, entity) => a == entity,
             };
             found.then_some((*atom, a, b))
         };
-        rule.body().iter().filter_map(|literal| literal.atoms().iter().find_map(holds)).collect()
+        let held = rule.body().iter().filter_map(|literal| literal.atoms().iter().find_map(holds));
+        held.filter(|(atom, ..)| !matches!(atom, Atom::Is(..))).collect()
     }
 }
 

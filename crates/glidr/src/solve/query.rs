@@ -31,6 +31,8 @@ struct Link {
 #[derive(Clone, Copy, Debug)]
 enum Condition {
     Own(Property),
+    /// `v = c`
+    Is(Entity),
     /// `p(v, c)` read from c backward, `p(c, v)` read from c forward.
     Beside(Predicate, bool, Entity),
     /// `p(v, v)`
@@ -120,6 +122,7 @@ impl Query {
             Atom::Own(property, Term::Constant(entity)) => {
                 facts.owners(property).binary_search(&entity.0).is_ok()
             }
+            Atom::Is(Term::Constant(entity), other) => entity == other,
             _ => unreachable!("only atoms without variables are kept here"),
         };
         self.ground.iter().all(|literal| literal.iter().any(holds))
@@ -133,6 +136,7 @@ impl Query {
             for condition in conditions {
                 let list = match *condition {
                     Condition::Own(property) => Cow::Borrowed(facts.owners(property)),
+                    Condition::Is(entity) => Cow::Owned(vec![entity.0]),
                     Condition::Beside(predicate, forward, constant) => {
                         facts.neighbours(predicate, forward, constant.0, without)
                     }
@@ -203,13 +207,14 @@ fn variables_of(atom: Atom) -> (Option<usize>, Option<usize>) {
 fn step(atom: Atom, a: usize) -> Step {
     match atom {
         Atom::Pair(predicate, first, _) => (predicate, number(first) == Some(a)),
-        Atom::Own(..) => unreachable!("a property has one variable"),
+        Atom::Own(..) | Atom::Is(..) => unreachable!("these have one variable"),
     }
 }
 
 fn condition(atom: Atom) -> Condition {
     match atom {
         Atom::Own(property, _) => Condition::Own(property),
+        Atom::Is(_, entity) => Condition::Is(entity),
         Atom::Pair(predicate, _, Term::Constant(tail)) => Condition::Beside(predicate, false, tail),
         Atom::Pair(predicate, Term::Constant(head), _) => Condition::Beside(predicate, true, head),
         Atom::Pair(predicate, ..) => Condition::Loop(predicate),
@@ -232,6 +237,9 @@ fn check(atom: Atom, facts: &Facts) -> Result<()> {
         }
         Atom::Own(property, _) if property.index() >= facts.properties() => {
             Err(unknown("property", property.0, facts.properties()))
+        }
+        Atom::Is(_, entity) if entity.index() >= facts.entities() => {
+            Err(unknown("entity", entity.0, facts.entities()))
         }
         _ => Ok(()),
     }

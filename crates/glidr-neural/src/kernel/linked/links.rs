@@ -139,12 +139,12 @@ mod tests {
             for pair in links.pairs(e) {
                 let back = links.back[pair] as usize;
                 assert_eq!((links.other[back] as usize, links.back[back] as usize), (e, pair));
-                let mut expected: Vec<(usize, f32)> = Vec::new();
+                let mut expected: Vec<(u32, f32)> = Vec::new();
                 let ends = (e, links.other[pair] as usize);
                 expected.extend(given.iter().filter(|g| (g.0, g.1) == ends).map(|g| (g.2, g.3)));
                 let entries = &links.entries[links.entries(pair)];
-                let found: Vec<(usize, f32)> =
-                    entries.iter().map(|entry| (entry.predicate as usize, entry.value)).collect();
+                let found: Vec<(u32, f32)> =
+                    entries.iter().map(|entry| (entry.predicate, entry.value)).collect();
                 assert_eq!(found, expected);
             }
         }
