@@ -66,14 +66,14 @@ pub fn report(experiment: Experiment, plan: &Plan, done: &[Done]) -> anyhow::Res
             &groups,
             "noise",
             "Hits@1 as training facts are mislabelled",
-            "chance p of another predicate",
+            ("p", "chance p of another predicate"),
         ),
         Experiment::Variables => figure(
             &mut report,
             &groups,
             "variables",
             "Hits@1 as rules have more variables",
-            "schematic variables N",
+            ("N", "schematic variables N"),
         ),
         Experiment::Inductive => inductive(&mut report, &groups),
         _ => beyond(&mut report, &groups),
@@ -216,7 +216,7 @@ fn short(data: &str) -> &str {
 }
 
 /// A figure of Hits@1 over one axis, a line for each data set, row and way of scoring.
-fn figure(report: &mut Report, groups: &[Group], name: &str, title: &str, x: &str) {
+fn figure(report: &mut Report, groups: &[Group], name: &str, title: &str, (axis, x): (&str, &str)) {
     let mut lines: Vec<Series> = Vec::new();
     let mut rows = Vec::new();
     for group in groups {
@@ -245,7 +245,6 @@ fn figure(report: &mut Report, groups: &[Group], name: &str, title: &str, x: &st
     for line in &mut lines {
         line.points.sort_by(|a, b| a.x.total_cmp(&b.x));
     }
-    let axis = x.split(' ').next_back().unwrap_or("x");
     let header =
         ["data", "row", "scores", axis, "seeds", "MRR", "Hits@1", "Hits@3", "Hits@10", "processor s a seed"];
     report.tables.push(Table { title: title.to_owned(), header: strings(&header), left: 3, rows });
