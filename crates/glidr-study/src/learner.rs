@@ -13,6 +13,7 @@ use glidr::{Dataset, Model, Run, Training};
 use serde_json::{Value, json};
 
 use crate::Watch;
+use crate::report::write_whole;
 use crate::watch::Stopwatch;
 
 /// How often a checkpoint is kept; what is learned faster needs none.
@@ -140,8 +141,7 @@ fn keep(path: &Path, learned: &Learned, training: &Training, data: &str) -> anyh
     std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
     learned.model.save(path)?;
     let told = json!({ "training": training, "data": data, "seconds": learned.seconds });
-    let beside = path.with_extension("json");
-    std::fs::write(&beside, format!("{told:#}\n")).with_context(|| beside.display().to_string())
+    write_whole(folder, &path.with_extension("json"), &format!("{told:#}\n"))
 }
 
 /// Whether a stop was asked for.
