@@ -4,7 +4,7 @@
 //! In: tensors of the framework. Out: a tensor that knows its way back. `docs/neural.md` shows how
 //! they are used; [`crate::layer`] has the functions that check their arguments.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use burn::backend::autodiff::NodeId;
 use burn::backend::autodiff::checkpoint::base::Checkpointer;
@@ -16,7 +16,7 @@ use burn::backend::{Autodiff, Backend, Flex, TensorMetadata, backend_extension};
 use burn::tensor::TensorData;
 use glidr::Schema;
 
-use crate::kernel::{BatchAttention, BatchFacts, Crowd, GraphQueries, Problem, Sizes};
+use crate::kernel::{BatchAttention, BatchFacts, Crowd, GraphQueries, Problem, Sizes, Tape};
 use crate::links::{self, Clip};
 
 /// What is asked of a batch of graphs; shapes were checked before.
@@ -142,10 +142,12 @@ impl<C: CheckpointStrategy> RuleOps for Autodiff<Flex, C> {
         let inputs = [queries, keys, bias, values, pairs, owns];
         let nodes = inputs.each_ref().map(FloatTensor::<Self>::node);
         let inputs = inputs.map(|tensor| tensor.into_primitive().to_contiguous());
-        let scores = linked(&inputs, &asked);
         match LinkedScores.prepare::<C>(nodes).compute_bound().stateful() {
-            OpsKind::Tracked(prep) => prep.finish((inputs, asked), scores),
-            OpsKind::UnTracked(prep) => prep.finish(scores),
+            OpsKind::Tracked(prep) => {
+                let (scores, tape) = linked_tape(&inputs, &asked);
+                prep.finish((inputs, asked, Arc::new(Mutex::new(Some(tape)))), scores)
+            }
+            OpsKind::UnTracked(prep) => prep.finish(linked(&inputs, &asked)),
         }
     }
 }
@@ -189,18 +191,21 @@ impl Backward<Flex, 2> for SoftLinks {
     }
 }
 
-/// The way back of [`RuleOps::linked_scores`]: links are made and messages passed again.
+/// The way back of [`RuleOps::linked_scores`]: the state is its inputs, and what the way there found; who goes
+/// back a second time must find it again.
 #[derive(Debug)]
 struct LinkedScores;
 
 impl Backward<Flex, 6> for LinkedScores {
-    type State = ([FloatTensor<Flex>; 6], LinkedAsked);
+    type State = ([FloatTensor<Flex>; 6], LinkedAsked, Arc<Mutex<Option<Tape>>>);
 
     fn backward(self, ops: Ops<Self::State, 6>, grads: &mut Gradients, _: &mut Checkpointer) {
-        let (inputs, asked) = ops.state;
+        let (inputs, asked, tape) = ops.state;
         let d_scores = grads.consume::<Flex>(&ops.node).to_contiguous();
+        let tape = tape.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let tape = tape.unwrap_or_else(|| linked_tape(&inputs, &asked).1);
         let d = on_attention(&inputs, &asked, |problem, batch| {
-            problem.linked_adjoint(batch, &asked.asked.queries, numbers(&d_scores))
+            problem.linked_adjoint(batch, &asked.asked.queries, tape, numbers(&d_scores))
         });
         let properties = asked.asked.schema.properties > 0;
         let (values, owns) = (properties.then_some(d.values), properties.then_some(d.owns));
@@ -234,6 +239,13 @@ fn linked(inputs: &[FloatTensor<Flex>; 6], asked: &LinkedAsked) -> FloatTensor<F
     let queries = &asked.asked.queries;
     let scores = on_attention(inputs, asked, |problem, batch| problem.linked_scores(batch, queries));
     tensor(scores, [asked.asked.rows, asked.asked.rules].to_vec())
+}
+
+/// The same, with what the way back needs.
+fn linked_tape(inputs: &[FloatTensor<Flex>; 6], asked: &LinkedAsked) -> (FloatTensor<Flex>, Tape) {
+    let queries = &asked.asked.queries;
+    let (scores, tape) = on_attention(inputs, asked, |problem, batch| problem.linked_tape(batch, queries));
+    (tensor(scores, [asked.asked.rows, asked.asked.rules].to_vec()), tape)
 }
 
 /// Calls `work` with the inputs of [`RuleOps::linked_scores`] as plain numbers.

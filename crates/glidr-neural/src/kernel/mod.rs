@@ -17,7 +17,7 @@ use glidr::Schema;
 use rayon::prelude::*;
 
 use graph::{Bench, GraphDerivatives, GraphFacts};
-pub(crate) use linked::{BatchAttention, Crowd, Sizes};
+pub(crate) use linked::{BatchAttention, Crowd, Sizes, Tape};
 
 /// Queries on one graph that are worked on together; more are shared out among threads.
 const TOGETHER: usize = 64;

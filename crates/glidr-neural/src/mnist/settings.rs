@@ -48,6 +48,8 @@ pub struct Settings {
     pub sharpness: f32,
     /// Images in a batch.
     pub batch: usize,
+    /// Images are moved by up to so many pixels across and down while they are learned from, anew in every pass.
+    pub shift: usize,
     /// Passes over the training images.
     pub epochs: usize,
     /// Rate of the encoder's AdamW.
@@ -84,6 +86,7 @@ impl Default for Settings {
             spread: 0.5,
             sharpness: 10.0,
             batch: 64,
+            shift: 0,
             epochs: 32,
             rate: 0.001,
             decay: 0.0,
@@ -107,6 +110,7 @@ impl Settings {
             ("embedding", self.embedding, 1, 4096),
             ("key", self.key, 1, 1024),
             ("batch", self.batch, 1, 4096),
+            ("shift", self.shift, 0, 14),
             ("epochs", self.epochs, 1, 10_000),
         ];
         for (name, value, least, most) in counts {

@@ -108,10 +108,13 @@ impl Run {
             shuffle(&mut self.order, &mut stream(settings.seed, Purpose::Order, epoch as u64));
         }
         let some = &self.order[within * settings.batch..][..settings.batch];
-        let labels: Vec<u8> = some.iter().map(|&number| digits.labels[number]).collect();
+        let mut random = stream(settings.seed, Purpose::Moves, self.step as u64);
+        let batch = digits.moved(some, settings.shift, &mut random);
         let device = Device::flex().autodiff();
         let leaves = self.parameters.leaves(&device, true);
-        let loss = self.network.loss(&leaves, &self.network.patches(digits, some, &device)?, &labels)?;
+        let all: Vec<usize> = (0..batch.len()).collect();
+        let patches = self.network.patches(&batch, &all, &device)?;
+        let loss = self.network.loss(&leaves, &patches, &batch.labels)?;
         let value = numbers(&loss)?[0];
         let gradients = loss.backward();
         let (step, steps) = (self.step, self.steps());

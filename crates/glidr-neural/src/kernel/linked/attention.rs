@@ -33,15 +33,16 @@ pub(super) struct Given<'a> {
 const TOGETHER: usize = 8;
 
 impl Links {
-    /// All links.
+    /// All links; with `felt`, those too that are clipped but have a derivative.
     ///
     /// ```text
     /// a = q·k / √|k| + bias;  s = 1 / (1 + e^−a);  b = s where s ≥ least and off the diagonal; kept, as 0, where s ≥ felt
     /// ```
     #[inline(always)]
-    pub fn make(&mut self, problem: &Problem, given: &Given) {
+    pub fn make(&mut self, problem: &Problem, given: &Given, felt: bool) {
         let (entities, predicates, key) = (problem.entities, problem.schema.predicates, given.sizes.key);
-        let (whole, bar) = given.sizes.clip.bars();
+        let (whole, least) = given.sizes.clip.bars();
+        let bar = if felt { least } else { whole };
         let scale = 1.0 / (key as f32).sqrt();
         let width = entities.next_multiple_of(TOGETHER);
         self.clear();

@@ -1,6 +1,6 @@
 //! The weights of eight rules side by side.
 
-use wide::f32x8;
+use pulp::Simd;
 
 use super::Problem;
 
@@ -68,22 +68,38 @@ fn turned(place: usize, rows: usize, columns: usize) -> usize {
     place % rows * columns + place / rows
 }
 
-/// `to += factor · lane`. Written as a vector: left to itself the compiler takes such sums apart.
+/// `to += factor · lane`.
 #[inline(always)]
-pub(super) fn add_scaled(to: &mut Lane, factor: f32, lane: &Lane) {
-    *to = (f32x8::new(*to) + f32x8::new(*lane) * factor).to_array();
+pub(super) fn add_scaled<S: Simd>(simd: S, to: &mut Lane, factor: f32, lane: &Lane) {
+    let factors = simd.splat_f32s(factor);
+    let ((to, to_rest), (lane, lane_rest)) = (S::as_mut_simd_f32s(to), S::as_simd_f32s(lane));
+    for (to, lane) in to.iter_mut().zip(lane) {
+        *to = simd.add_f32s(*to, simd.mul_f32s(*lane, factors));
+    }
+    // Where vectors are wider than eight.
+    for (to, lane) in to_rest.iter_mut().zip(lane_rest) {
+        *to += lane * factor;
+    }
 }
 
 /// `to += a · b`, lane by lane.
 #[inline(always)]
-pub(super) fn add_product(to: &mut Lane, a: &Lane, b: &Lane) {
-    *to = (f32x8::new(*to) + f32x8::new(*a) * f32x8::new(*b)).to_array();
+pub(super) fn add_product<S: Simd>(simd: S, to: &mut Lane, a: &Lane, b: &Lane) {
+    add_times(simd, to, a, b, 1.0);
 }
 
 /// `to += times · a · b`, lane by lane.
 #[inline(always)]
-pub(super) fn add_times(to: &mut Lane, a: &Lane, b: &Lane, times: f32) {
-    *to = (f32x8::new(*to) + f32x8::new(*a) * f32x8::new(*b) * times).to_array();
+pub(super) fn add_times<S: Simd>(simd: S, to: &mut Lane, a: &Lane, b: &Lane, times: f32) {
+    let all = simd.splat_f32s(times);
+    let (to, to_rest) = S::as_mut_simd_f32s(to);
+    let ((a, a_rest), (b, b_rest)) = (S::as_simd_f32s(a), S::as_simd_f32s(b));
+    for ((to, a), b) in to.iter_mut().zip(a).zip(b) {
+        *to = simd.add_f32s(*to, simd.mul_f32s(simd.mul_f32s(*a, *b), all));
+    }
+    for ((to, a), b) in to_rest.iter_mut().zip(a_rest).zip(b_rest) {
+        *to += a * b * times;
+    }
 }
 
 /// Whether any lane is not zero.

@@ -12,7 +12,7 @@ mod lanes;
 mod links;
 mod walk;
 
-use std::cell::RefCell;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use attention::Given;
 pub(crate) use attention::Sizes;
@@ -58,16 +58,24 @@ pub(crate) struct AttentionDerivatives {
     pub owns: Vec<f32>,
 }
 
-/// Room for the work on one graph; reused from graph to graph.
-#[derive(Default)]
+/// Room for the work on one graph, and what the way there leaves for the way back.
+#[derive(Debug, Default)]
 struct Bench {
     links: Links,
-    walk: Walk,
+    /// One per block of rules.
+    walks: Vec<Walk>,
     d_links: Vec<f32>,
 }
 
-thread_local! {
-    static BENCH: RefCell<Bench> = RefCell::default();
+/// What the way there leaves for the way back, graph by graph.
+#[derive(Debug)]
+pub(crate) struct Tape(Vec<Bench>);
+
+/// Benches that nobody works at: a batch takes them up again.
+static FREE: Mutex<Vec<Bench>> = Mutex::new(Vec::new());
+
+fn free() -> MutexGuard<'static, Vec<Bench>> {
+    FREE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl<'a> BatchAttention<'a> {
@@ -95,29 +103,50 @@ impl<'a> BatchAttention<'a> {
 impl Problem<'_> {
     /// One score per query and rule; `queries` has a list for every graph.
     pub fn linked_scores(&self, batch: BatchAttention, queries: &[GraphQueries]) -> Vec<f32> {
+        let (scores, benches) = self.linked_work(batch, queries, false);
+        free().extend(benches);
+        scores
+    }
+
+    /// The same, with what [`Problem::linked_adjoint`] needs.
+    pub fn linked_tape(&self, batch: BatchAttention, queries: &[GraphQueries]) -> (Vec<f32>, Tape) {
+        let (scores, benches) = self.linked_work(batch, queries, true);
+        (scores, Tape(benches))
+    }
+
+    fn linked_work(
+        &self,
+        batch: BatchAttention,
+        queries: &[GraphQueries],
+        felt: bool,
+    ) -> (Vec<f32>, Vec<Bench>) {
         let blocks = Block::all(self);
-        let found: Vec<Vec<f32>> = queries
+        let (found, benches): (Vec<Vec<f32>>, Vec<Bench>) = queries
             .par_iter()
             .enumerate()
             .map(|(graph, list)| {
                 let mut scores = vec![0.0; list.len() * self.rules];
                 let given = batch.graph(self, graph);
                 let problem = &self.with_entities(given.counts.len());
-                BENCH.with_borrow_mut(|bench| {
-                    let there = There { bench, problem, blocks: &blocks, given, list, scores: &mut scores };
-                    pulp::Arch::new().dispatch(there);
-                });
-                scores
+                let mut bench = free().pop().unwrap_or_default();
+                bench.walks.resize_with(blocks.len(), Walk::default);
+                let (bench_there, scores_there) = (&mut bench, &mut scores);
+                let blocks = &blocks;
+                let there =
+                    There { bench: bench_there, problem, blocks, given, felt, list, scores: scores_there };
+                pulp::Arch::new().dispatch(there);
+                (scores, bench)
             })
-            .collect();
-        self.in_rows(queries.iter().map(Vec::as_slice).zip(&found))
+            .unzip();
+        (self.in_rows(queries.iter().map(Vec::as_slice).zip(&found)), benches)
     }
 
-    /// The adjoint of [`Problem::linked_scores`]; messages are passed again.
+    /// The adjoint of [`Problem::linked_scores`], after [`Problem::linked_tape`] with the same numbers.
     pub fn linked_adjoint(
         &self,
         batch: BatchAttention,
         queries: &[GraphQueries],
+        tape: Tape,
         d_scores: &[f32],
     ) -> AttentionDerivatives {
         let blocks = Block::all(self);
@@ -130,17 +159,25 @@ impl Problem<'_> {
             .into_par_iter()
             .zip(batch.cut(&mut d_keys, width))
             .zip(batch.cut(&mut d_values, self.schema.properties))
-            .zip(queries.par_iter().enumerate())
-            .map(|(((d_queries, d_keys), d_values), (graph, list))| {
+            .zip(queries.par_iter().zip(tape.0).enumerate())
+            .map(|(((d_queries, d_keys), d_values), (graph, (list, mut bench)))| {
                 let mut shared = Shared::new(self, &blocks);
                 let given = batch.graph(self, graph);
                 let problem = &self.with_entities(given.counts.len());
                 let d = Own { queries: d_queries, keys: d_keys, values: d_values };
-                BENCH.with_borrow_mut(|bench| {
-                    let shared = &mut shared;
-                    let back = Back { bench, problem, blocks: &blocks, given, list, d_scores, d, shared };
-                    pulp::Arch::new().dispatch(back);
-                });
+                let (back_bench, back_shared, blocks) = (&mut bench, &mut shared, &blocks);
+                let back = Back {
+                    bench: back_bench,
+                    problem,
+                    blocks,
+                    given,
+                    list,
+                    d_scores,
+                    d,
+                    shared: back_shared,
+                };
+                pulp::Arch::new().dispatch(back);
+                free().push(bench);
                 shared
             })
             .collect();
@@ -183,6 +220,8 @@ struct There<'a> {
     problem: &'a Problem<'a>,
     blocks: &'a [Block],
     given: Given<'a>,
+    /// Whether links are wanted that are clipped but have a derivative.
+    felt: bool,
     list: &'a [(usize, Option<Ends>)],
     scores: &'a mut [f32],
 }
@@ -191,14 +230,14 @@ impl pulp::WithSimd for There<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn with_simd<S: pulp::Simd>(self, _: S) {
+    fn with_simd<S: pulp::Simd>(self, simd: S) {
         let (problem, rules) = (self.problem, self.problem.rules);
-        let Bench { links, walk, .. } = self.bench;
-        links.make(problem, &self.given);
-        for block in self.blocks {
-            walk.prepare(problem, block, links, self.given.values);
+        let Bench { links, walks, .. } = self.bench;
+        links.make(problem, &self.given, self.felt);
+        for (block, walk) in self.blocks.iter().zip(walks) {
+            walk.prepare(simd, problem, block, links, self.given.values);
             for ((_, query), scores) in self.list.iter().zip(self.scores.chunks_exact_mut(rules)) {
-                let found = walk.infer(problem, block, links, *query);
+                let found = walk.infer(simd, problem, block, links, *query);
                 scores[block.first..][..block.count].copy_from_slice(&found[..block.count]);
             }
         }
@@ -221,22 +260,32 @@ impl pulp::WithSimd for Back<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn with_simd<S: pulp::Simd>(self, _: S) {
+    fn with_simd<S: pulp::Simd>(self, simd: S) {
         let (problem, rules) = (self.problem, self.problem.rules);
-        let Bench { links, walk, d_links } = self.bench;
-        links.make(problem, &self.given);
+        let Bench { links, walks, d_links } = self.bench;
         d_links.clear();
         d_links.resize(links.entries.len(), 0.0);
-        for (block, d_block) in self.blocks.iter().zip(&mut self.shared.blocks) {
-            walk.prepare(problem, block, links, self.given.values);
+        for ((block, d_block), walk) in self.blocks.iter().zip(&mut self.shared.blocks).zip(walks) {
             walk.forget();
             for (row, query) in self.list {
                 let mut d = [0.0; lanes::LANES];
                 d[..block.count].copy_from_slice(&self.d_scores[row * rules + block.first..][..block.count]);
-                walk.infer(problem, block, links, *query);
-                walk.adjoint(problem, links, *query, d, d_block);
+                if self.list.len() > 1 {
+                    // The walk knows the last query only.
+                    walk.infer(simd, problem, block, links, *query);
+                }
+                walk.adjoint(simd, problem, links, *query, d, d_block);
             }
-            walk.prepare_adjoint(problem, block, links, self.given.values, d_block, d_links, self.d.values);
+            walk.prepare_adjoint(
+                simd,
+                problem,
+                block,
+                links,
+                self.given.values,
+                d_block,
+                d_links,
+                self.d.values,
+            );
         }
         let bias = &mut self.shared.bias;
         links.make_adjoint(problem, &self.given, d_links, self.d.queries, self.d.keys, bias);

@@ -4,6 +4,8 @@
 //! Paper: `sec:message-passing`. Equations, order of messages and ties are those of
 //! [`passing`](super::super::passing), its slow twin.
 
+use pulp::Simd;
+
 use super::super::passing::variable;
 use super::super::product::sum;
 use super::lanes::{Block, LANES, Lane, add_product, add_scaled, add_times, any};
@@ -12,7 +14,7 @@ use super::{Ends, Links, Problem};
 const NOTHING: Lane = [0.0; LANES];
 
 /// Room and tape of one graph and block.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(super) struct Walk {
     /// M of every pair and slot.
     matrices: Vec<Lane>,
@@ -29,6 +31,34 @@ pub(super) struct Walk {
     d_domains: Vec<Lane>,
 }
 
+/// What M of one pair is made of.
+struct Mix<'a> {
+    links: &'a Links,
+    pair: usize,
+    predicates: usize,
+    weights: &'a [Lane],
+    slots: usize,
+}
+
+impl Mix<'_> {
+    /// M of some slots.
+    #[inline(always)]
+    fn sum<S: Simd, const SLOTS: usize>(&self, simd: S, at: usize, to: &mut [Lane]) {
+        let mut sums = [NOTHING; SLOTS];
+        for (entries, first) in self.links.both_ways(self.pair, self.predicates) {
+            // A link that is clipped but felt adds nothing.
+            for entry in self.links.entries[entries].iter().filter(|entry| entry.value > 0.0) {
+                let from = (first + entry.predicate as usize) * self.slots + at;
+                let weights = &self.weights[from..from + SLOTS];
+                for n in 0..SLOTS {
+                    add_scaled(simd, &mut sums[n], entry.value, &weights[n]);
+                }
+            }
+        }
+        to.copy_from_slice(&sums);
+    }
+}
+
 impl Walk {
     /// M of every slot, and what the own slots tell.
     ///
@@ -36,18 +66,28 @@ impl Walk {
     /// M = Σ wₖ Bₖ                                                   eq:soft_adj_mtx
     /// ```
     #[inline(always)]
-    pub fn prepare(&mut self, problem: &Problem, block: &Block, links: &Links, values: &[f32]) {
+    pub fn prepare<S: Simd>(
+        &mut self,
+        simd: S,
+        problem: &Problem,
+        block: &Block,
+        links: &Links,
+        values: &[f32],
+    ) {
         let (schema, entities, slots) = (problem.schema, problem.entities, problem.schema.slots());
         self.matrices.clear();
         self.matrices.resize(links.other.len() * slots, NOTHING);
         for (pair, sums) in self.matrices.chunks_exact_mut(slots).enumerate() {
-            for (entries, first) in links.both_ways(pair, schema.predicates) {
-                for entry in &links.entries[entries] {
-                    let weights = &block.pairs[(first + entry.predicate as usize) * slots..][..slots];
-                    for (sum, weight) in sums.iter_mut().zip(weights) {
-                        add_scaled(sum, entry.value, weight);
-                    }
-                }
+            let mix = Mix { links, pair, predicates: schema.predicates, weights: &block.pairs, slots };
+            // Six sums at a time stay in registers, as many as four variables have slots.
+            let (mut at, six) = (0, slots / 6 * 6);
+            while at < six {
+                mix.sum::<S, 6>(simd, at, &mut sums[at..at + 6]);
+                at += 6;
+            }
+            while at < slots {
+                mix.sum::<S, 1>(simd, at, &mut sums[at..=at]);
+                at += 1;
             }
         }
         self.told.clear();
@@ -63,7 +103,7 @@ impl Walk {
                 let weights = &block.owns[property * variables..][..variables];
                 let value = values[entity * schema.properties + property];
                 for (told, weight) in self.told[at..].iter_mut().zip(weights) {
-                    add_scaled(told, value, weight);
+                    add_scaled(simd, told, value, weight);
                 }
             }
         }
@@ -72,8 +112,9 @@ impl Walk {
     /// The adjoint of [`Walk::prepare`], of all queries since [`Walk::forget`]: adds to all three.
     #[inline(always)]
     #[expect(clippy::too_many_arguments, reason = "three inputs, three derivatives")]
-    pub fn prepare_adjoint(
+    pub fn prepare_adjoint<S: Simd>(
         &self,
+        simd: S,
         problem: &Problem,
         block: &Block,
         links: &Links,
@@ -94,8 +135,8 @@ impl Walk {
                     let (d_weights, weights) = (&mut d_block.pairs[weights.clone()], &block.pairs[weights]);
                     let mut d_link = NOTHING;
                     for ((d, weight), d_weight) in d.iter().zip(weights).zip(d_weights) {
-                        add_scaled(d_weight, entry.value, d);
-                        add_product(&mut d_link, d, weight);
+                        add_scaled(simd, d_weight, entry.value, d);
+                        add_product(simd, &mut d_link, d, weight);
                     }
                     d_links[number] += sum(&d_link);
                 }
@@ -116,8 +157,8 @@ impl Walk {
                 let (d_weights, weights) = (&mut d_block.owns[weights.clone()], &block.owns[weights]);
                 let mut d_value = NOTHING;
                 for ((d, weight), d_weight) in d.iter().zip(weights).zip(d_weights) {
-                    add_scaled(d_weight, place.map_or(1.0, |place| values[place]), d);
-                    add_product(&mut d_value, d, weight);
+                    add_scaled(simd, d_weight, place.map_or(1.0, |place| values[place]), d);
+                    add_product(simd, &mut d_value, d, weight);
                 }
                 if let Some(place) = place {
                     d_values[place] += sum(&d_value);
@@ -128,7 +169,14 @@ impl Walk {
 
     /// Passes messages for one query and returns every rule's score.
     #[inline(always)]
-    pub fn infer(&mut self, problem: &Problem, block: &Block, links: &Links, query: Option<Ends>) -> Lane {
+    pub fn infer<S: Simd>(
+        &mut self,
+        simd: S,
+        problem: &Problem,
+        block: &Block,
+        links: &Links,
+        query: Option<Ends>,
+    ) -> Lane {
         let (entities, last) = (problem.entities, problem.schema.variables - 1);
         let (variables, slots) = (problem.schema.variables, problem.schema.slots());
         let size = variables * entities;
@@ -159,6 +207,7 @@ impl Walk {
                             let (other, times) = (links.other[pair] as usize, links.times[pair]);
                             let pair = if sender < receiver { links.back[pair] as usize } else { pair };
                             add_times(
+                                simd,
                                 &mut message,
                                 &self.matrices[pair * slots + slot],
                                 &now[sender * entities + other],
@@ -218,8 +267,9 @@ impl Walk {
     /// The adjoint of [`Walk::infer`], to be called right after it: adds the derivative of Σ `d_score` · score
     /// to those by M, by `P_true`'s weights (in `d_block`) and by what the own slots told.
     #[inline(always)]
-    pub fn adjoint(
+    pub fn adjoint<S: Simd>(
         &mut self,
+        simd: S,
         problem: &Problem,
         links: &Links,
         query: Option<Ends>,
@@ -254,14 +304,20 @@ impl Walk {
                             continue;
                         }
                         let slot = problem.schema.slot(sender.min(receiver), sender.max(receiver));
-                        add_scaled(&mut d_block.pairs[sure + slot], 1.0, &d_message);
+                        add_scaled(simd, &mut d_block.pairs[sure + slot], 1.0, &d_message);
                         for pair in links.pairs(entity) {
                             let from = sender * entities + links.other[pair] as usize;
                             let times = links.times[pair];
                             let pair = if sender < receiver { links.back[pair] as usize } else { pair };
                             let place = pair * slots + slot;
-                            add_times(&mut self.d_matrices[place], &d_message, &now[from], times);
-                            add_times(&mut self.d_domains[from], &d_message, &self.matrices[place], times);
+                            add_times(simd, &mut self.d_matrices[place], &d_message, &now[from], times);
+                            add_times(
+                                simd,
+                                &mut self.d_domains[from],
+                                &d_message,
+                                &self.matrices[place],
+                                times,
+                            );
                         }
                     }
                     for l in 0..LANES {
