@@ -80,7 +80,7 @@ impl Export {
             }
         }
         for (path, text) in &files {
-            write_file(path, text).with_context(|| path.display().to_string())?;
+            write_file(path, text)?;
         }
         let (facts, properties) = (known.facts.len(), known.traits.len());
         if output.json {

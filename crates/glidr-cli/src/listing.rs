@@ -118,8 +118,7 @@ fn draw(
         let target = names.predicates.name(shown.rule.target.0).chars().take(60);
         let target: String = target.map(|sign| if sign.is_alphanumeric() { sign } else { '-' }).collect();
         let path = folder.join(format!("{:03}-{target}.{ending}", place + 1));
-        write_file(&path, draw(&Picture::of(&shown.rule, names)))
-            .with_context(|| path.display().to_string())?;
+        write_file(&path, draw(&Picture::of(&shown.rule, names)))?;
     }
     output.say(&format!("wrote {}", counted(rules.len(), "picture")));
     Ok(ExitCode::SUCCESS)
@@ -130,7 +129,7 @@ pub fn put(text: &str, path: Option<&Path>, output: &Output) -> anyhow::Result<E
     match path {
         None => output.write(text),
         Some(path) => {
-            write_file(path, text).with_context(|| path.display().to_string())?;
+            write_file(path, text)?;
             Ok(ExitCode::SUCCESS)
         }
     }

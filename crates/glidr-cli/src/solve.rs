@@ -1,12 +1,10 @@
 //! `glidr solve`: applies rules to facts and writes what is new.
 
 use std::collections::BTreeMap;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::Context;
 use clap::{Args, ValueEnum};
 use glidr::graph::Triple;
 use glidr::solve::{Ended, Limits, Solver};
@@ -139,7 +137,7 @@ impl Solve {
         match &self.output {
             None => output.write(&text),
             Some(path) => {
-                write_file(path, &text).with_context(|| path.display().to_string())?;
+                write_file(path, &text)?;
                 Ok(ExitCode::SUCCESS)
             }
         }
@@ -148,10 +146,8 @@ impl Solve {
 
 /// Writes beside, then renames: there is never half a file.
 pub fn write_file(path: &Path, text: impl AsRef<[u8]>) -> anyhow::Result<()> {
-    anyhow::ensure!(!path.exists() || path.is_file(), "this is no ordinary file, and is not written over");
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
-    file.write_all(text.as_ref())?;
-    file.persist(path)?;
+    let ordinary = !path.exists() || path.is_file();
+    anyhow::ensure!(ordinary, "{}: this is no ordinary file, and is not written over", path.display());
+    glidr::whole::write(path, text)?;
     Ok(())
 }

@@ -9,11 +9,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use glidr::learn::Ended;
-use glidr::{Dataset, Model, Run, Training};
+use glidr::{Dataset, Model, Run, Training, whole};
 use serde_json::{Value, json};
 
 use crate::Watch;
-use crate::report::write_whole;
 use crate::watch::Stopwatch;
 
 /// How often a checkpoint is kept; what is learned faster needs none.
@@ -141,7 +140,7 @@ fn keep(path: &Path, learned: &Learned, training: &Training, data: &str) -> anyh
     std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
     learned.model.save(path)?;
     let told = json!({ "training": training, "data": data, "seconds": learned.seconds });
-    write_whole(folder, &path.with_extension("json"), &format!("{told:#}\n"))
+    Ok(whole::write(&path.with_extension("json"), format!("{told:#}\n"))?)
 }
 
 /// Whether a stop was asked for.

@@ -1,9 +1,9 @@
 //! What an experiment tells: tables, figures, notes, and all of it as JSON.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use glidr::whole;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -45,18 +45,9 @@ impl Report {
         let mut written = Vec::new();
         for (name, text) in files {
             let path = folder.join(name);
-            write_whole(folder, &path, &text)?;
+            whole::write(&path, &text)?;
             written.push(path);
         }
         Ok(written)
     }
-}
-
-/// Writes a file of `folder` beside its place and renames it: it is there whole, or not at all.
-pub(crate) fn write_whole(folder: &Path, path: &Path, text: &str) -> anyhow::Result<()> {
-    let said = || path.display().to_string();
-    let mut file = tempfile::NamedTempFile::new_in(folder).with_context(said)?;
-    file.write_all(text.as_bytes()).with_context(said)?;
-    file.persist(path).with_context(said)?;
-    Ok(())
 }

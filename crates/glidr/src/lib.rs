@@ -16,6 +16,7 @@ pub mod rank;
 pub mod rule;
 pub mod search;
 pub mod solve;
+pub mod whole;
 
 pub use error::{Error, Result};
 pub use extract::Extraction;

@@ -81,6 +81,7 @@ impl Digits {
     }
 
     /// Some images, each moved by up to `most` pixels across and down, drawn from `random`; what comes in is dark.
+    #[must_use]
     pub fn moved(&self, numbers: &[usize], most: usize, random: &mut ChaCha8Rng) -> Digits {
         let labels = numbers.iter().map(|&number| self.labels[number]).collect();
         let mut pixels = vec![0; numbers.len() * SIDE * SIDE];
@@ -186,10 +187,7 @@ mod tests {
             let (row, column) = from.expect("moved by one at most");
             assert_eq!(moved.pixels[10 * SIDE + 20], at(row - 4, column + 6));
             met.insert((row, column));
-            assert_eq!(
-                moved.pixels.iter().filter(|&&pixel| pixel == 0).count() > 0,
-                (row, column) != (14, 14)
-            );
+            assert_eq!(moved.pixels.contains(&0), (row, column) != (14, 14));
         }
         assert_eq!(met.len(), 9);
     }

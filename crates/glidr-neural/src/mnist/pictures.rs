@@ -1,7 +1,6 @@
 //! Pictures of what a run found, as SVG: links on real digits, the rule of each digit, the confusion matrix.
 
 use std::fs;
-use std::io::Write;
 use std::path::Path;
 
 use burn::tensor::Device;
@@ -80,17 +79,7 @@ pub fn draw(run: &Run, digits: &Digits, confusion: Option<&Confusion>, folder: &
 }
 
 fn write(folder: &Path, name: &str, picture: &Picture) -> Result<()> {
-    let path = folder.join(name);
-    let failed = |error| Error::file(&path, error);
-    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
-    file.write_all(picture.text().as_bytes()).map_err(failed)?;
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        file.as_file().set_permissions(fs::Permissions::from_mode(0o644)).map_err(failed)?;
-    }
-    file.persist(&path).map_err(|error| failed(error.error))?;
-    Ok(())
+    glidr::whole::write(&folder.join(name), picture.text())
 }
 
 /// An SVG in the making.

@@ -7,6 +7,7 @@ use std::path::Path;
 use super::Generated;
 use crate::error::{Error, Result};
 use crate::graph::Split;
+use crate::whole::beside;
 
 /// The files of the folder.
 pub const FILES: [&str; 6] =
@@ -82,7 +83,7 @@ fn put(
 ) -> Result<()> {
     let path = folder.join(name);
     let failed = |error| Error::file(&path, error);
-    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
+    let mut file = beside(&path).map_err(failed)?;
     let mut out = BufWriter::new(file.as_file_mut());
     fill(&mut out).and_then(|()| out.flush()).map_err(failed)?;
     drop(out);

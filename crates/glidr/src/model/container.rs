@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::Read;
 use std::path::Path;
 
 use safetensors::tensor::{Dtype, TensorView};
@@ -17,6 +17,7 @@ use sha2::{Digest, Sha256};
 
 use crate::error::{Error, Result};
 use crate::graph::hex;
+use crate::whole;
 
 /// The version of both formats.
 const VERSION: u32 = 1;
@@ -52,21 +53,7 @@ struct Envelope {
 impl<H: Serialize + DeserializeOwned> Container<H> {
     /// Writes the file beside `path` and renames it, so that `path` is never half written.
     pub fn write(&self, path: &Path, format: &str) -> Result<()> {
-        let bytes = self.bytes(format);
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let failed = |error| Error::file(path, error);
-        let mut file = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
-        file.write_all(&bytes).map_err(failed)?;
-        file.as_file().sync_all().map_err(failed)?;
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt;
-            // A temporary file is private; a model is an ordinary file.
-            let ordinary = std::fs::Permissions::from_mode(0o644);
-            file.as_file().set_permissions(ordinary).map_err(failed)?;
-        }
-        file.persist(path).map_err(|error| failed(error.error))?;
-        Ok(())
+        whole::write(path, self.bytes(format))
     }
 
     fn bytes(&self, format: &str) -> Vec<u8> {
