@@ -32,6 +32,10 @@ pub struct Figure {
     pub y: String,
     pub log_x: bool,
     pub log_y: bool,
+    /// Words in place of numbers: at 1, 2, … of the x axis, from the left.
+    pub x_words: Vec<String>,
+    /// At 1, 2, … of the y axis, from below; error bars then lie flat.
+    pub y_words: Vec<String>,
     /// The least and the most of the y axis, where it is not left to the points.
     pub y_range: Option<(f64, f64)>,
     pub series: Vec<Series>,
@@ -54,7 +58,9 @@ impl Figure {
                 .with_size(4.0)
                 .with_legend(&series.name);
             if series.points.iter().any(|point| point.error > 0.0) {
-                marks = marks.with_y_err(series.points.iter().map(|point| point.error));
+                let errors = series.points.iter().map(|point| point.error);
+                marks =
+                    if self.y_words.is_empty() { marks.with_y_err(errors) } else { marks.with_x_err(errors) };
             }
             if series.points.iter().any(|point| !point.label.is_empty()) {
                 marks = marks.with_labels(series.points.iter().map(|point| point.label.clone()));
@@ -70,6 +76,15 @@ impl Figure {
             .with_title(&self.title)
             .with_x_label(&self.x)
             .with_y_label(&self.y);
+        if !self.x_words.is_empty() {
+            layout = layout.with_x_categories(self.x_words.clone());
+            layout = layout.with_x_axis_min(0.5).with_x_axis_max(self.x_words.len() as f64 + 0.5);
+        }
+        if !self.y_words.is_empty() {
+            let count = self.y_words.len() as f64;
+            layout = layout.with_y_categories(self.y_words.clone()).with_height(130.0 + 24.0 * count);
+            layout = layout.with_y_axis_min(0.5).with_y_axis_max(count + 0.5);
+        }
         if self.log_x {
             layout = layout.with_log_x();
         }

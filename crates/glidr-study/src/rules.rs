@@ -128,7 +128,7 @@ pub fn run(
     Ok(Some(report))
 }
 
-/// Adds the first seed's best rules and the pictures of those that are no chains, at most three.
+/// Adds the first seed's best rules and the pictures of those that are no chains: at most three, loops first.
 fn show(report: &mut Report, row: &str, data: &str, seed: u64, gave: &Gave) {
     let header = ["votes", "support", "confidence", "coverage", "F1", "shape", "rule"];
     let line = |best: &Best| {
@@ -149,7 +149,8 @@ fn show(report: &mut Report, row: &str, data: &str, seed: u64, gave: &Gave) {
         rows: gave.best.iter().map(line).collect(),
     });
     let mut shown: Vec<&Best> = gave.best.iter().filter(|best| best.shape != Shape::Chain).collect();
-    shown.sort_by(|a, b| b.test_f1.total_cmp(&a.test_f1).then_with(|| a.rule.cmp(&b.rule)));
+    let looped = |best: &Best| best.shape == Shape::Loop;
+    shown.sort_by(|a, b| looped(b).cmp(&looped(a)).then(b.test_f1.total_cmp(&a.test_f1)));
     for (number, best) in shown.into_iter().take(3).enumerate() {
         let data = data.rsplit(std::path::MAIN_SEPARATOR).find(|part| !part.is_empty()).unwrap_or("data");
         report.figures.push((format!("rules-{row}-{data}-{}.svg", number + 1), best.picture.clone()));

@@ -274,8 +274,8 @@ fn report(plan: &Plan, done: &[(Size, usize, Measured)], threads: usize) -> Repo
                 y: unit.to_owned(),
                 log_x: true,
                 log_y: true,
-                y_range: None,
                 series,
+                ..Figure::default()
             };
             let svg = figure.svg();
             if !svg.is_empty() {

@@ -183,21 +183,37 @@ fn completion(report: &mut Report, groups: &[Group]) -> anyhow::Result<()> {
             left: 2,
             rows,
         });
-        let bars = groups.iter().filter(|group| group.job.data == data).enumerate();
-        let series: Vec<Series> = bars
-            .map(|(place, group)| {
-                let spread = group.spread(|g| g.mrr);
-                let point =
-                    Point { x: place as f64, y: spread.mean, error: spread.deviation, label: String::new() };
-                let name = format!("{}, {}", group.job.row, group.job.scores.name());
-                Series { name, points: vec![point], line: false }
-            })
-            .collect();
+        let ours = groups.iter().filter(|group| group.job.data == data).map(|group| {
+            let spread = group.spread(|g| g.mrr);
+            (
+                0,
+                format!("glidr, {}, {}", group.job.row, group.job.scores.name()),
+                spread.mean,
+                spread.deviation,
+            )
+        });
+        let theirs = published.iter().filter(|p| p.data == data).map(|p| match &p.scores {
+            Some(scores) => (1, format!("GLIDR as published, {scores}"), p.mrr, 0.0),
+            None => (2, p.method.clone(), p.mrr, 0.0),
+        });
+        let mut bars: Vec<(usize, String, f64, f64)> = ours.chain(theirs).collect();
+        bars.sort_by(|a, b| a.2.total_cmp(&b.2));
+        let names = ["glidr", "the paper", "others, as published"];
+        let series = names.iter().enumerate().map(|(kind, name)| {
+            let points = bars.iter().zip(1u32..).filter(|(bar, _)| bar.0 == kind);
+            let points = points.map(|((_, _, mrr, error), place)| Point {
+                x: *mrr,
+                y: f64::from(place),
+                error: *error,
+                label: String::new(),
+            });
+            Series { name: (*name).to_owned(), points: points.collect(), line: false }
+        });
         let figure = Figure {
             title: format!("MRR on the test split of {data}"),
-            x: "row of the table".into(),
-            y: "MRR (mean ± standard deviation)".into(),
-            series,
+            x: "MRR (mean ± standard deviation over seeds)".into(),
+            series: series.collect(),
+            y_words: bars.iter().map(|bar| bar.1.clone()).collect(),
             ..Figure::default()
         };
         report.figures.push((format!("completion-{}.svg", short(data)), figure.svg()));
@@ -300,7 +316,8 @@ fn inductive(report: &mut Report, groups: &[Group]) {
     }
     let figure = Figure {
         title: "Rules travel to other entities".into(),
-        x: "1: part 1 on itself, 2: part 1 on part 2, 3: part 2 on itself, 4: the whole graph".into(),
+        x: "learned on, then tested on".into(),
+        x_words: strings(&["part 1, part 1", "part 1, part 2", "part 2, part 2", "all, all"]),
         y: "MRR (mean ± standard deviation)".into(),
         y_range: Some((0.0, 1.0)),
         series,
