@@ -7,7 +7,6 @@
 mod figure;
 mod grid;
 mod learner;
-mod picture;
 mod plan;
 mod published;
 mod report;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use glidr::draw::Picture;
 use glidr::rule::{Rule, RuleNames, Shape};
 use glidr::solve::{Facts, Limits, Solver};
 use glidr::{Dataset, Entity, Extraction, Model, Split, Training, model::Background};
@@ -10,7 +11,6 @@ use serde_json::json;
 
 use crate::Watch;
 use crate::learner::{Learner, stopped};
-use crate::picture::picture;
 use crate::plan::{Choices, Plan, Shelf, folder};
 use crate::report::{Report, Table};
 use crate::store::Store;
@@ -57,7 +57,7 @@ pub fn run(
     let mut counts: BTreeMap<(String, String), (Gave, usize)> = BTreeMap::new();
     for (number, (row, name, training)) in units.iter().enumerate() {
         let data = shelf.open(name, &folder(plan, choices))?;
-        let unit = json!({ "data": name, "hash": data.hash(), "training": training, "rules": "top-p 0.25, best by both" });
+        let unit = json!({ "data": name, "hash": data.hash(), "training": training, "rules": "top-p 0.25, best by both, drawn" });
         let gave = if let Some(gave) = store.get::<Gave>(&unit) {
             gave
         } else {
@@ -234,7 +234,7 @@ fn measured(
         confidence: measures.confidence(),
         head_coverage: measures.head_coverage(),
         test_f1: solver.measure_on(&test).f1,
-        picture: picture(rule, names, &text),
+        picture: Picture::of(rule, names).svg(),
         rule: text,
     })
 }
