@@ -83,7 +83,7 @@ fn completion_shows_mean_and_deviation_with_all_ways_of_scoring() {
 
 #[test]
 fn noise_and_variables_give_a_line_over_their_axis() {
-    let value = repeats("noise", &format!("{TINY} --points 3"), &["noise.svg"]);
+    let value = repeats("noise", &format!("{TINY} --points 3 --row paper --row ours"), &["noise.svg"]);
     let at: Vec<f64> =
         value["results"].as_array().expect("results").iter().filter_map(|r| r["x"].as_f64()).collect();
     assert_eq!(at, [0.0, 0.1, 0.2, 0.0, 0.1, 0.2], "the points of both rows");

@@ -166,6 +166,18 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_settings_of_the_project_are_sound() {
+        let files = [
+            include_str!("../../../../experiments/mnist-beyond.toml"),
+            include_str!("../../../../experiments/mnist-large.toml"),
+        ];
+        for text in files {
+            let settings: Settings = toml::from_str(text).expect("settings by their names");
+            assert!(settings.check().is_ok(), "{settings:?}");
+        }
+    }
+
+    #[test]
     fn a_setting_out_of_range_is_refused_by_name_and_value() {
         let refused = |settings: Settings| settings.check().expect_err("out of range").to_string();
         let error = refused(Settings { predicates: 0, ..Settings::default() });
