@@ -4,8 +4,8 @@
 //! In: queries and keys, from which links are made ([`attention`]), values, weights. Out: one score per query
 //! and rule, and the derivatives of the scores by all of these. Entities that are alike are described once
 //! and counted ([`Crowd`]): their domains stay alike, so one stands for all. The slow twin makes all links of
-//! all entities first ([`crate::links`]) and goes on with [`Problem::scores`] and [`Problem::adjoint`]; a
-//! clipped link has no derivative in either.
+//! all entities first ([`crate::links`]) and goes on with [`Problem::scores`] and [`Problem::adjoint`]; what
+//! is clipped, and which of it has a derivative, is the same in both.
 
 mod attention;
 mod lanes;
@@ -130,10 +130,8 @@ impl Problem<'_> {
                 let problem = &self.with_entities(given.counts.len());
                 let mut bench = free().pop().unwrap_or_default();
                 bench.walks.resize_with(blocks.len(), Walk::default);
-                let (bench_there, scores_there) = (&mut bench, &mut scores);
-                let blocks = &blocks;
-                let there =
-                    There { bench: bench_there, problem, blocks, given, felt, list, scores: scores_there };
+                let (to, blocks) = (&mut scores, &blocks);
+                let there = There { bench: &mut bench, problem, blocks, given, felt, list, scores: to };
                 pulp::Arch::new().dispatch(there);
                 (scores, bench)
             })
@@ -160,25 +158,16 @@ impl Problem<'_> {
             .zip(batch.cut(&mut d_keys, width))
             .zip(batch.cut(&mut d_values, self.schema.properties))
             .zip(queries.par_iter().zip(tape.0).enumerate())
-            .map(|(((d_queries, d_keys), d_values), (graph, (list, mut bench)))| {
-                let mut shared = Shared::new(self, &blocks);
+            .map(|(((d_queries, d_keys), d_values), (graph, (list, mut bench_of)))| {
+                let mut shared_of = Shared::new(self, &blocks);
                 let given = batch.graph(self, graph);
                 let problem = &self.with_entities(given.counts.len());
                 let d = Own { queries: d_queries, keys: d_keys, values: d_values };
-                let (back_bench, back_shared, blocks) = (&mut bench, &mut shared, &blocks);
-                let back = Back {
-                    bench: back_bench,
-                    problem,
-                    blocks,
-                    given,
-                    list,
-                    d_scores,
-                    d,
-                    shared: back_shared,
-                };
+                let (bench, shared) = (&mut bench_of, &mut shared_of);
+                let back = Back { bench, problem, blocks: &blocks, given, list, d_scores, d, shared };
                 pulp::Arch::new().dispatch(back);
-                free().push(bench);
-                shared
+                free().push(bench_of);
+                shared_of
             })
             .collect();
         let mut bias = vec![0.0; batch.bias.len()];
