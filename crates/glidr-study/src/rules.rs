@@ -175,7 +175,13 @@ fn look(model: &Model, data: &Dataset) -> anyhow::Result<Gave> {
             }
         }
         let Some((_, rule, votes)) = best else { continue };
-        let rule = shortened(rule, &facts)?;
+        // A shorter body has all answers of the longer, so that equal counts mean equal answers.
+        let count = |rule: &Rule| {
+            let measures = Solver::new(rule, &facts, Limits::default()).ok()?.measure();
+            Some((measures.support, measures.body))
+        };
+        let found = count(&rule);
+        let rule = rule.shortened(|shorter| count(shorter) == found);
         *gave.best_shapes.entry(rule.shape()).or_default() += 1;
         let name = model.predicates.name(ensemble.target.0);
         gave.best.push(measured(&rule, votes, name, model, data, &facts)?);
@@ -186,25 +192,6 @@ fn look(model: &Model, data: &Dataset) -> anyhow::Result<Gave> {
 /// The harmonic mean.
 fn both(confidence: f64, coverage: f64) -> f64 {
     2.0 * confidence * coverage / (confidence + coverage).max(f64::MIN_POSITIVE)
-}
-
-/// The rule without literals whose removal changes no answer: a shorter body has all answers of the longer, so
-/// that equal counts mean equal answers.
-fn shortened(mut rule: Rule, facts: &Facts) -> anyhow::Result<Rule> {
-    let count = |rule: &Rule| -> anyhow::Result<_> {
-        let measures = Solver::new(rule, facts, Limits::default())?.measure();
-        Ok((measures.support, measures.body))
-    };
-    let (found, mut place) = (count(&rule)?, 0);
-    while rule.body().len() > 1 && place < rule.body().len() {
-        let shorter = rule.without(place);
-        if count(&shorter)? == found {
-            (rule, place) = (shorter, 0);
-        } else {
-            place += 1;
-        }
-    }
-    Ok(rule)
 }
 
 fn measured(

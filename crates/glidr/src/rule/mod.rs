@@ -156,6 +156,22 @@ impl Rule {
         Rule::new(self.target, &body)
     }
 
+    /// The rule without literals that can be spared: `same` is asked of every shorter rule whether it does as
+    /// well, and one literal always stays.
+    #[must_use]
+    pub fn shortened(mut self, mut same: impl FnMut(&Rule) -> bool) -> Rule {
+        let mut place = 0;
+        while self.body.len() > 1 && place < self.body.len() {
+            let shorter = self.without(place);
+            if same(&shorter) {
+                (self, place) = (shorter, 0);
+            } else {
+                place += 1;
+            }
+        }
+        self
+    }
+
     /// The same rule with fewer variables, if it has some to spare: where taking one of them for another
     /// term turns every literal into one that stands there already, it asks for nothing of its own.
     #[must_use]

@@ -325,19 +325,15 @@ impl Setting<'_> {
 
     /// Drops literals whose removal changes no answer.
     fn simplified(&self, mut candidate: Candidate, positives: usize) -> Candidate {
-        let mut place = 0;
-        while candidate.rule.body().len() > 1 && place < candidate.rule.body().len() {
-            let shorter = candidate.rule.without(place);
-            let found =
-                if self.says_more(&shorter, &candidate) { None } else { self.candidate(&shorter, positives) };
-            match found {
-                Some(found) if found.answers == candidate.answers => {
-                    candidate = found;
-                    place = 0;
-                }
-                _ => place += 1,
+        let _ = candidate.rule.clone().shortened(|shorter| {
+            if self.says_more(shorter, &candidate) {
+                return false;
             }
-        }
+            let found = self.candidate(shorter, positives);
+            let Some(found) = found.filter(|found| found.answers == candidate.answers) else { return false };
+            candidate = found;
+            true
+        });
         candidate
     }
 
