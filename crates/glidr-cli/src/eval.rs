@@ -125,21 +125,15 @@ impl Eval {
         let mut joined = None;
         let (sets, reports) = if self.hard.is_search() || self.hard.is_joined() {
             let extra: Vec<Rule> = given.into_iter().flat_map(RuleFile::rules).collect();
-            let run = |fit_valid| {
-                let self_answers = self.own.self_answers;
-                let search = Search { self_answers, ..self.search.search(fit_valid) };
-                search::run(search, model, data, &extra, &targets, output)
-            };
-            let searched = if self.hard.is_joined() {
+            let search = Search { self_answers: self.own.self_answers, ..self.search.search() };
+            let searched = search::run(search, model, data, &extra, &targets, output)?;
+            if self.hard.is_joined() {
                 // Shares are chosen by rules that have not seen valid.
-                let judged = run(false)?;
                 let limits = self.search.limits();
-                joined = Some(Joined::choose(model, &judged.sets, data, *ranking, limits, &|_, _| {})?);
-                if ranking.split == Split::Valid { judged } else { run(true)? }
-            } else {
-                run(ranking.split != Split::Valid)?
-            };
-            (searched.sets, searched.reports)
+                joined = Some(Joined::choose(model, &searched.judged, data, *ranking, limits, &|_, _| {})?);
+            }
+            let seen = ranking.split != Split::Valid;
+            (if seen { searched.sets } else { searched.judged }, searched.reports)
         } else {
             (given.map(|file| file.sets(data)).transpose()?.unwrap_or_default(), Vec::new())
         };

@@ -198,7 +198,7 @@ impl Explain {
         let rules: Vec<Rule> = if let Some(path) = &self.rules {
             RuleFile::open(path, data)?.rules()
         } else {
-            let found = search::run(self.search.search(true), model, data, &[], &[target], output)?;
+            let found = search::run(self.search.search(), model, data, &[], &[target], output)?;
             found.sets.into_iter().flat_map(|set| set.rules).map(|weighed| weighed.rule).collect()
         };
         let rules = rules.into_iter().filter(|rule| rule.target == target).map(|rule| (rule, None)).collect();

@@ -238,7 +238,7 @@ impl Predict {
         let sets = if let Some(path) = &self.rules {
             RuleFile::open(path, data)?.sets(data)?
         } else {
-            let search = Search { self_answers: self.own.self_answers, ..self.search.search(true) };
+            let search = Search { self_answers: self.own.self_answers, ..self.search.search() };
             search::run(search, model, data, &[], &[target], output)?.sets
         };
         let Some(set) = sets.into_iter().find(|set| set.target == target) else { return Ok(Told::new()) };

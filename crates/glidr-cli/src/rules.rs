@@ -196,7 +196,7 @@ impl Rules {
             model.target(name)?;
         }
         targets.retain(|target| self.is_asked(*target, &data));
-        let searched = search::run(self.search.search(true), &model, &data, &[], &targets, output)?;
+        let searched = search::run(self.search.search(), &model, &data, &[], &targets, output)?;
         let document = json!({ "extraction": "search", "search": searched.reports });
         self.of_sets(&searched.sets, &data, Some(&searched.reports), document, output)
     }

@@ -61,7 +61,7 @@ impl SearchFlags {
     }
 
     /// The search that they ask for.
-    pub fn search(&self, fit_valid: bool) -> Search {
+    pub fn search(&self) -> Search {
         let plain = Search::default();
         Search {
             time: self.search_time.map(Duration::from_secs),
@@ -71,7 +71,6 @@ impl SearchFlags {
             chains: self.chains.unwrap_or(plain.chains),
             questions: self.questions.unwrap_or(plain.questions),
             branched: self.branched.unwrap_or(plain.branched),
-            fit_valid,
             join: self.join.map(|join| Join::ALL[join as usize]),
             ..plain
         }

@@ -141,8 +141,10 @@ impl Mnist {
             let smooth = mean.map_or(loss, |mean| 0.98 * mean + 0.02 * loss);
             mean = Some(smooth);
             bar.set_position(run.step as u64);
+            let again =
+                if run.given_up > 0 { format!("start {}, ", run.given_up + 1) } else { String::new() };
             bar.set_message(format!(
-                "epoch {} of {}, loss {smooth:.3}",
+                "{again}epoch {} of {}, loss {smooth:.3}",
                 run.losses.len() + 1,
                 run.network.settings.epochs
             ));
@@ -187,7 +189,7 @@ impl Mnist {
                 json!({ "images": name, "macro_f1": confusion.macro_f1(), "accuracy": confusion.accuracy(),
                         "confusion": confusion.counts })
             };
-            let all = json!({ "settings": run.network.settings, "losses": run.losses, "seconds": time.as_secs_f64(),
+            let all = json!({ "settings": run.network.settings, "given_up": run.given_up, "losses": run.losses, "seconds": time.as_secs_f64(),
                               "judged": judged.iter().map(part).collect::<Vec<_>>(), "reuse": reuse });
             return print(&(serde_json::to_string_pretty(&all)? + "\n"));
         }

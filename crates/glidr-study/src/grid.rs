@@ -2,7 +2,7 @@
 
 use anyhow::Context;
 use glidr::rank::{Metrics, Ranked};
-use glidr::search::{Join, Joined, RuleSet};
+use glidr::search::{Join, Joined, RuleSet, Searched};
 use glidr::solve::Limits;
 use glidr::{Dataset, Extraction, Model, Predicate, Ranking, Search, Split, Training};
 use serde::{Deserialize, Serialize};
@@ -173,7 +173,7 @@ impl Job {
         })
     }
 
-    fn search(&self, fit_valid: bool) -> anyhow::Result<Search> {
+    fn search(&self) -> anyhow::Result<Search> {
         let plain = Search::default();
         Ok(Search {
             base: self.search.base.unwrap_or(plain.base),
@@ -181,31 +181,26 @@ impl Job {
             budget: self.search.budget.unwrap_or(plain.budget),
             chains: self.search.chains.unwrap_or(plain.chains),
             join: self.search.join.as_deref().map(Join::parse).transpose()?,
-            fit_valid,
             ..plain
         })
     }
 
     /// The searched rules, and the processor seconds that this took; a search is run once for all that use it.
-    fn searched(
+    fn searched<'m>(
         &self,
-        fit_valid: bool,
         model: &Model,
         learned: &Dataset,
-        memo: &mut Memo,
+        memo: &'m mut Memo,
         watch: &(dyn Fn(usize, usize) + Sync),
-    ) -> anyhow::Result<(Vec<RuleSet>, f64)> {
+    ) -> anyhow::Result<&'m (Searched, f64)> {
         let key = json!([self.training, learned.hash(), self.search]);
-        if memo.key != key {
-            *memo = Memo { key, found: [None, None] };
-        }
-        if memo.found[usize::from(fit_valid)].is_none() {
+        if memo.as_ref().is_none_or(|(known, _)| *known != key) {
             let (started, targets) = (Stopwatch::start(), targets(learned));
             let told = |done: usize| watch(done, targets.len());
-            let sets = self.search(fit_valid)?.run(learned, Some(model), &[], &targets, &told)?.sets;
-            memo.found[usize::from(fit_valid)] = Some((sets, started.seconds()));
+            let found = self.search()?.run(learned, Some(model), &[], &targets, &told)?;
+            *memo = Some((key, (found, started.seconds())));
         }
-        Ok(memo.found[usize::from(fit_valid)].clone().unwrap_or_default())
+        memo.as_ref().map(|(_, found)| found).context("a search is kept")
     }
 
     /// Ranks the test split of `tested` with what was learned on `learned`.
@@ -228,32 +223,27 @@ impl Job {
             Scores::TopP => (by(Some(Extraction::TopP(0.25)))?, soft),
             Scores::Argmax => (by(Some(Extraction::Argmax))?, soft),
             Scores::Search => {
-                let (sets, seconds) = self.searched(true, model, learned, memo, watch)?;
+                let (found, seconds) = self.searched(model, learned, memo, watch)?;
                 let started = Stopwatch::start();
-                let ranked = plain.run_rules(&sets, &[], tested, limits, watch)?.0;
-                return Ok(Ranks::of(&ranked, counted(&sets), seconds + started.seconds()));
+                let ranked = plain.run_rules(&found.sets, &[], tested, limits, watch)?.0;
+                return Ok(Ranks::of(&ranked, counted(&found.sets), seconds + started.seconds()));
             }
             Scores::Joined => {
                 // Shares are chosen by rules that have not seen valid; those that rank have.
-                let (judged, first) = self.searched(false, model, learned, memo, watch)?;
-                let (sets, second) = self.searched(true, model, learned, memo, watch)?;
+                let (found, seconds) = self.searched(model, learned, memo, watch)?;
                 let started = Stopwatch::start();
-                let joined = Joined::choose(model, &judged, learned, plain, limits, watch)?;
-                let ranked = joined.rank(model, &sets, tested, plain, limits, watch)?.0;
-                let seconds = first + second + started.seconds();
-                return Ok(Ranks::of(&ranked, soft + counted(&sets), seconds));
+                let joined = Joined::choose(model, &found.judged, learned, plain, limits, watch)?;
+                let ranked = joined.rank(model, &found.sets, tested, plain, limits, watch)?.0;
+                let seconds = seconds + started.seconds();
+                return Ok(Ranks::of(&ranked, soft + counted(&found.sets), seconds));
             }
         };
         Ok(Ranks::of(&ranked, rules, started.seconds()))
     }
 }
 
-/// The searches of one model: without *valid*, and with it.
-#[derive(Default)]
-struct Memo {
-    key: Value,
-    found: [Option<(Vec<RuleSet>, f64)>; 2],
-}
+/// The last search, by all that decides it, and its processor seconds.
+type Memo = Option<(Value, (Searched, f64))>;
 
 /// What a ranking gave.
 struct Ranks {
@@ -286,7 +276,7 @@ pub fn run(
     watch: &dyn Watch,
 ) -> anyhow::Result<Option<Vec<Done>>> {
     let (mut shelf, mut done) = (Shelf::default(), Vec::new());
-    let mut memo = Memo::default();
+    let mut memo = None;
     for (number, job) in jobs.iter().enumerate() {
         let data = shelf.open(&job.data, &job.folder)?;
         let unit = job.unit(data);

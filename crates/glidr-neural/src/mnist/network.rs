@@ -59,11 +59,11 @@ impl Network {
         if self.settings.places { PIXELS + 2 * GRID } else { PIXELS }
     }
 
-    /// First numbers of all parameters, by the seed.
-    pub fn start(&self) -> Parameters {
+    /// First numbers of all parameters, by the seed; `number` counts the starts of a run.
+    pub fn start(&self, number: usize) -> Parameters {
         let (s, mut parameters) = (&self.settings, Parameters::default());
         let mut draw = |place: u64, name: &'static str, shape: &[usize], spread: f32| {
-            let mut random = stream(s.seed, Purpose::Start, place);
+            let mut random = stream(s.seed, Purpose::Start, place + ((number as u64) << 32));
             parameters.add(name, shape, normal(&mut random, shape.iter().product(), 0.0, spread));
         };
         let widths = [self.inputs(), s.hidden, s.hidden, s.hidden, s.embedding];

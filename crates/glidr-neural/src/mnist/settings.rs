@@ -9,6 +9,9 @@ use crate::parameters::Pace;
 /// The digits: ten classes.
 pub const DIGITS: usize = 10;
 
+/// What a loss is where all digits look alike, ln 10, and more than that.
+const POOREST: f32 = 2.5;
+
 /// Settings of one run. The defaults are the paper's smaller study where it names a number (8 + 8
 /// predicates, N = 4, one rule per digit, links below 0.5 clipped); the rest was chosen on validation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -52,6 +55,8 @@ pub struct Settings {
     pub shift: usize,
     /// Passes over the training images.
     pub epochs: usize,
+    /// A start whose first pass ends with a mean loss above this is given up for another; none: every start is kept.
+    pub poor: Option<f32>,
     /// Rate of the encoder's AdamW.
     pub rate: f32,
     /// Decay of the encoder's AdamW.
@@ -88,6 +93,7 @@ impl Default for Settings {
             batch: 64,
             shift: 0,
             epochs: 32,
+            poor: None,
             rate: 0.001,
             decay: 0.0,
             rule_rate: 0.05,
@@ -130,6 +136,7 @@ impl Settings {
             ("decay", self.decay, 0.0, 10.0),
             ("rule_rate", self.rule_rate, 0.0, 10.0),
             ("rule_decay", self.rule_decay, 0.0, 10.0),
+            ("poor", self.poor.unwrap_or(POOREST), 0.1, 100.0),
         ];
         for (name, value, least, most) in numbers {
             if !(least..=most).contains(&value) {

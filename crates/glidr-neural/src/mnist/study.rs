@@ -20,6 +20,8 @@ use crate::random::{Purpose, shuffle, stream};
 
 /// The format's name in the file.
 const FORMAT: &str = "glidr-mnist";
+/// Starts that a run gives up at most.
+const MOST_STARTS: usize = 9;
 
 /// A run: what was learned so far.
 #[derive(Clone, Debug)]
@@ -30,7 +32,9 @@ pub struct Run {
     pub parameters: Parameters,
     /// Training images per epoch.
     pub images: usize,
-    /// Steps done.
+    /// Starts that were given up.
+    pub given_up: usize,
+    /// Steps done since the last start.
     pub step: usize,
     /// The sum of the losses of this epoch's steps so far.
     loss: f32,
@@ -52,6 +56,7 @@ pub enum Ended {
 struct Header {
     settings: Settings,
     images: usize,
+    given_up: usize,
     step: usize,
     loss: f32,
     losses: Vec<f32>,
@@ -73,8 +78,17 @@ impl Run {
                 network.settings.batch
             )));
         }
-        let parameters = network.start();
-        Ok(Run { network, parameters, images, step: 0, loss: 0.0, losses: Vec::new(), order: Vec::new() })
+        let parameters = network.start(0);
+        Ok(Run {
+            network,
+            parameters,
+            images,
+            given_up: 0,
+            step: 0,
+            loss: 0.0,
+            losses: Vec::new(),
+            order: Vec::new(),
+        })
     }
 
     /// Whole batches of an epoch; images left over wait for the next order.
@@ -125,8 +139,22 @@ impl Run {
         if self.step.is_multiple_of(self.steps_per_epoch()) {
             self.losses.push(self.loss / self.steps_per_epoch() as f32);
             self.loss = 0.0;
+            let poor = self.network.settings.poor.is_some_and(|poor| self.losses[0] > poor);
+            if self.losses.len() == 1 && poor && self.given_up < MOST_STARTS {
+                self.start_again(digits)?;
+            }
         }
         Ok(value)
+    }
+
+    /// Gives this start up for another.
+    fn start_again(&mut self, digits: &Digits) -> Result<()> {
+        self.given_up += 1;
+        self.parameters = self.network.start(self.given_up);
+        self.network.settle(&mut self.parameters, digits)?;
+        self.step = 0;
+        self.losses.clear();
+        Ok(())
     }
 
     /// Goes on to the end, or until `stop` is set; tells `watch` after every step.
@@ -151,6 +179,7 @@ impl Run {
         let header = Header {
             settings: self.network.settings.clone(),
             images: self.images,
+            given_up: self.given_up,
             step: self.step,
             loss: self.loss,
             losses: self.losses.clone(),
@@ -182,7 +211,8 @@ impl Run {
             let finding = format!("a run has at most {} steps, but this says {}", run.steps(), header.step);
             return Err(Error::data(path, finding));
         }
-        (run.step, run.loss, run.losses) = (header.step, header.loss, header.losses);
+        (run.given_up, run.step) = (header.given_up, header.step);
+        (run.loss, run.losses) = (header.loss, header.losses);
         Ok(run)
     }
 }

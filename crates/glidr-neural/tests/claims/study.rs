@@ -83,6 +83,30 @@ fn a_run_that_is_broken_off_and_resumed_ends_as_an_unbroken_one() {
 }
 
 #[test]
+fn a_poor_start_is_given_up_for_another_and_a_run_broken_off_after_that_ends_as_an_unbroken_one() {
+    let digits = digits(40);
+    let begin = |poor| Run::new(Settings { poor, ..settings() }, &digits).expect("in range");
+    let kept = finish(begin(None), &digits);
+    let first = kept.losses[0];
+    let content = finish(begin(Some(first + 0.01)), &digits);
+    assert_eq!((content.given_up, &content.parameters), (0, &kept.parameters));
+    let choosy = finish(begin(Some(first - 1e-4)), &digits);
+    assert!(choosy.given_up > 0 && choosy.losses.len() == 2 && choosy.parameters != kept.parameters);
+    let never_content = finish(begin(Some(0.1)), &digits);
+    assert_eq!(never_content.given_up, 9, "some start is kept in the end");
+    let (mut broken, stop) = (begin(Some(0.1)), AtomicBool::new(false));
+    let watch = |run: &Run, _| {
+        stop.store(run.given_up == 2 && run.step == 3, Ordering::Relaxed);
+        Ok(())
+    };
+    assert_eq!(broken.go_on(&digits, &stop, watch).expect("no divergence"), Ended::Stopped);
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    broken.save(&folder.path().join("run")).expect("written");
+    let resumed = finish(Run::open(&folder.path().join("run")).expect("whole"), &digits);
+    assert_eq!(resumed.parameters, never_content.parameters);
+}
+
+#[test]
 fn training_on_other_images_than_the_run_began_with_is_refused() {
     let mut run = Run::new(settings(), &digits(40)).expect("in range");
     let error = run.advance(&digits(30)).expect_err("fewer images").to_string();

@@ -22,14 +22,14 @@ const MEANS: (f64, f64, f64) = (0.9, 0.99, 1e-8);
 /// Each true pair stands once against its row (other tails) and once against its column (other heads),
 /// as it does when it is ranked. The problem is convex; projected Adam with a fixed number of steps
 /// gives the same weights on any machine that adds in the same order.
-pub(super) fn fit(universe: &Universe, rules: &[Vec<u32>], truth: &Truth, l2: f64) -> Vec<f64> {
+pub(super) fn fit(universe: &Universe, rules: &[&[u32]], truth: &Truth, l2: f64) -> Vec<f64> {
     descend(universe.len(), rules, &|scores| truth.d_scores(universe, scores), l2)
 }
 
 /// Projected Adam, given the derivative of the loss by each place's score.
 pub(super) fn descend(
     places: usize,
-    rules: &[Vec<u32>],
+    rules: &[&[u32]],
     d_scores_of: &dyn Fn(&[f64]) -> Vec<f64>,
     l2: f64,
 ) -> Vec<f64> {
@@ -52,10 +52,10 @@ pub(super) fn descend(
 }
 
 /// The sum of weights at every place.
-pub(super) fn scores(places: usize, rules: &[Vec<u32>], weights: &[f64]) -> Vec<f64> {
+pub(super) fn scores(places: usize, rules: &[&[u32]], weights: &[f64]) -> Vec<f64> {
     let mut scores = vec![0.0; places];
     for (fires, &weight) in rules.iter().zip(weights).filter(|(_, weight)| **weight > 0.0) {
-        for &pair in fires {
+        for &pair in *fires {
             scores[pair as usize] += weight;
         }
     }
@@ -189,7 +189,7 @@ mod tests {
     #[test]
     fn a_rule_that_finds_the_truth_gets_weight_and_one_that_misses_it_none() {
         let (universe, truth) = small();
-        let weights = fit(&universe, &[vec![0, 2, 3], vec![1, 4, 5]], &truth, 1.0);
+        let weights = fit(&universe, &[&[0, 2, 3], &[1, 4, 5]], &truth, 1.0);
         assert!(weights[0] > 0.3 && weights[1] == 0.0, "{weights:?}");
     }
 }

@@ -75,7 +75,7 @@ struct Room<'a> {
 
 impl Joined {
     /// Chooses the shares on *valid*. The rules of `sets` must not have been fitted to *valid*
-    /// ([`Search::fit_valid`](super::Search::fit_valid) off); they have the data's numbers.
+    /// ([`Searched::judged`](super::Searched::judged)); they have the data's numbers.
     pub fn choose(
         model: &Model,
         sets: &[RuleSet],

@@ -47,7 +47,7 @@ impl Ground for Lines {
         self.gain(scores)
     }
 
-    fn fits(&self, fires: &[Vec<u32>], restraint: f64, with_valid: bool) -> Vec<Vec<f64>> {
+    fn fits(&self, fires: &[&[u32]], restraint: f64, with_valid: bool) -> Vec<Vec<f64>> {
         vec![descend(self.places(), fires, &|scores| self.d_scores(scores, with_valid), restraint)]
     }
 }
@@ -114,7 +114,8 @@ impl Setting<'_> {
             doubt: search.doubt,
         };
         let pool = Pool::of(base, lines.places(), &positives, &trained, sizes);
-        let mut tried = Tried::new(target, &pool, &lines, &RESTRAINTS, search.fit_valid);
+        let mut tried = Tried::new(target, pool, &lines, &RESTRAINTS);
+        tried.fit_at_once(&lines);
         (tried.measured, tried.ended) = (counted, ended);
         tried
     }

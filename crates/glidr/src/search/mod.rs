@@ -65,9 +65,6 @@ pub struct Search {
     pub time: Option<Duration>,
     /// How rules are joined; chosen on *valid* for each target where not given.
     pub join: Option<Join>,
-    /// Whether, once the way of joining is chosen on *valid*, weights are fitted to its facts too. Leave
-    /// this off when *valid* itself is to be ranked.
-    pub fit_valid: bool,
     /// Whether a rule is blamed for answers that are an entity with itself where no training fact of the
     /// target is: not if such answers are refused anyway ([`Ranking::self_answers`](crate::Ranking)).
     pub self_answers: bool,
@@ -86,7 +83,6 @@ impl Default for Search {
             questions: 1000,
             time: None,
             join: None,
-            fit_valid: true,
             self_answers: false,
         }
     }
@@ -119,8 +115,12 @@ pub struct Report {
 /// The outcome of a search.
 #[derive(Clone, Debug)]
 pub struct Searched {
-    /// A set of rules for every target that has any, by the data's numbers.
+    /// A set of rules for every target that has any, by the data's numbers: joined in the way chosen on *valid*, its
+    /// weights fitted to the facts of *valid* too.
     pub sets: Vec<RuleSet>,
+    /// The same as they were judged, fitted without *valid*: for ranking *valid* itself, and for choosing on it again.
+    /// Literals that change no answer may still be in them.
+    pub judged: Vec<RuleSet>,
     /// What was found, target by target.
     pub reports: Vec<Report>,
 }
@@ -181,13 +181,15 @@ impl Search {
             .collect();
         let mut chosen = choose(tried, self.join, names);
         if walk.is_none() {
-            chosen.par_iter_mut().for_each(|(set, report)| {
+            chosen.par_iter_mut().for_each(|([_, set], report)| {
                 *set = setting.shortened(set);
                 report.rules = set.rules.len();
             });
         }
-        let (sets, reports): (Vec<_>, _) = chosen.into_iter().unzip();
-        Ok(Searched { sets: sets.into_iter().filter(|set| !set.rules.is_empty()).collect(), reports })
+        let (both, reports): (Vec<_>, _) = chosen.into_iter().unzip();
+        let (judged, sets): (Vec<_>, Vec<_>) = both.into_iter().map(|[judged, set]| (judged, set)).unzip();
+        let some = |sets: Vec<RuleSet>| sets.into_iter().filter(|set| !set.rules.is_empty()).collect();
+        Ok(Searched { sets: some(sets), judged: some(judged), reports })
     }
 }
 
@@ -208,8 +210,8 @@ impl Setting<'_> {
         let mut valid: Vec<(u32, u32)> = held_out.map(|fact| (fact.head.0, fact.tail.0)).collect();
         valid.retain(|pair| truth.binary_search(pair).is_err());
         let whole = Whole::new(universe, &truth, valid);
-        let mut tried = Tried::new(target, &pool, &whole, &RESTRAINTS, self.search.fit_valid);
-        (tried.measured, tried.ended) = (measured, ended);
+        let mut tried = Tried::new(target, pool, &whole, &RESTRAINTS);
+        (tried.measured, tried.ended, tried.ground) = (measured, ended, Some(whole));
         tried
     }
 

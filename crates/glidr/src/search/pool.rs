@@ -97,6 +97,11 @@ impl Pool {
         pool
     }
 
+    /// The places that every rule fires on.
+    pub fn fires(&self) -> Vec<&[u32]> {
+        self.rules.iter().map(|rule| rule.fires.as_slice()).collect()
+    }
+
     fn conjunctions(&mut self, places: usize, positives: &[u32], counted: &[u32], sizes: Sizes) {
         if sizes.conjunctions == 0 {
             return;

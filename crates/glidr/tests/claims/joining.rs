@@ -19,8 +19,8 @@ fn settings() -> [Setting; 2] {
         let training = Training { steps: 40, rules: 3, ..Training::default() };
         let model = training.run(&data).expect("sound settings");
         let targets: Vec<Predicate> = (0..data.names().predicates.len() as u32).map(Predicate).collect();
-        let search = Search { base: 30, conjunctions: 30, fit_valid: false, ..Search::default() };
-        let sets = search.run(&data, Some(&model), &[], &targets, &|_| {}).expect("a sound search").sets;
+        let search = Search { base: 30, conjunctions: 30, ..Search::default() };
+        let sets = search.run(&data, Some(&model), &[], &targets, &|_| {}).expect("a sound search").judged;
         Setting { data, model, sets }
     })
 }
