@@ -141,10 +141,14 @@ fn points(plan: &Plan, choices: &Choices, variables: usize) -> Vec<(f64, Change,
 impl Job {
     /// Everything that decides the result.
     fn unit(&self, data: &Dataset) -> Value {
-        json!({
+        let mut unit = json!({
             "data": self.data, "hash": data.hash(), "change": self.change, "training": self.training,
             "scores": self.scores, "rounds": self.rounds, "search": self.search,
-        })
+        });
+        if matches!(self.scores, Scores::Search | Scores::Joined) {
+            unit["search_revision"] = json!(glidr::search::REVISION);
+        }
+        unit
     }
 
     /// What it is, for the one who waits.

@@ -40,6 +40,9 @@ use crate::rank::irreflexive;
 use crate::rule::Rule;
 use crate::solve::{Ended, Facts, Limits, Solver};
 
+/// Grows whenever the same settings find other rules: figures kept from an older one are no longer of this search.
+pub const REVISION: u32 = 2;
+
 /// How to search.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Search {
