@@ -98,8 +98,11 @@ struct Flags {
     /// Run the rows too that take hours
     #[arg(long)]
     long: bool,
-    /// Throw away what OUT/NAME.jsonl holds, and start anew
+    /// Tables and figures of what OUT/NAME.jsonl holds already; run nothing
     #[arg(long)]
+    done: bool,
+    /// Throw away what OUT/NAME.jsonl holds, and start anew
+    #[arg(long, conflicts_with = "done")]
     restart: bool,
     /// Measure one point of the scaling experiment, and print it
     #[arg(long, value_name = "JSON", hide = true)]
@@ -148,6 +151,7 @@ impl Flags {
             rules: self.rules,
             points: self.points.map(usize::from),
             long: self.long,
+            done: self.done,
             anew: self.restart,
         };
         let signals = Signals::listen()?;

@@ -57,9 +57,13 @@ fn repeats(name: &str, flags: &str, figures: &[&str]) -> Value {
     kept["written"] = value["written"].clone();
     assert_eq!(kept, value, "results are kept as they are told");
     assert_eq!(fs::read_to_string(folder.path().join(format!("out/{name}.jsonl"))).expect("units"), units);
-    // Broken off after the first unit, it goes on to the same figures but for time.
+    // Broken off after the first unit, it can tell of that alone, and goes on to the same figures but for time.
     let first: String = units.lines().take(1).map(|line| format!("{line}\n")).collect();
-    fs::write(folder.path().join(format!("out/{name}.jsonl")), first + "{\"unit\": torn").expect("torn");
+    let path = folder.path().join(format!("out/{name}.jsonl"));
+    fs::write(&path, first.clone() + "{\"unit\": torn").expect("torn");
+    let part = run(folder.path(), &format!("{command} --done"));
+    assert!(stdout(&part).contains("written: out/") && !stderr(&part).contains("unit"), "{}", stderr(&part));
+    assert_eq!(fs::read_to_string(&path).expect("units"), first, "nothing was run");
     let resumed = run(folder.path(), &command);
     assert!(units.lines().count() < 2 || stderr(&resumed).contains("unit 2"), "{}", stderr(&resumed));
     assert!(!stderr(&resumed).contains("unit 1 "), "{}", stderr(&resumed));
@@ -135,6 +139,8 @@ fn scaling_measures_in_a_process_of_its_own_and_fits_slopes() {
 #[test]
 fn what_cannot_be_run_is_told_by_name() {
     let folder = folder();
+    let none = run(folder.path(), "experiment noise --data families --done -o none");
+    assert!(stderr(&none).contains("nothing of this is done yet"), "{}", stderr(&none));
     let said = |arguments: &str| {
         let output = run(folder.path(), arguments);
         assert!(!output.status.success());

@@ -288,6 +288,9 @@ pub fn run(
             done.push((job.clone(), gave));
             continue;
         }
+        if store.only_done {
+            continue;
+        }
         watch.unit(number, jobs.len(), &job.show());
         let (learned, tested) = job.sides(data)?;
         let Some(found) = learner.model(&job.training, &learned, watch).with_context(|| job.show())? else {
@@ -314,5 +317,6 @@ pub fn run(
         }
     }
     watch.unit(jobs.len(), jobs.len(), "");
+    anyhow::ensure!(!done.is_empty(), "nothing of this is done yet");
     Ok(Some(done))
 }

@@ -86,6 +86,7 @@ impl Experiment {
         watch: &dyn Watch,
     ) -> anyhow::Result<Option<Report>> {
         let mut store = Store::open(&out.join(format!("{}.jsonl", self.name())), choices.anew)?;
+        store.only_done = choices.done;
         let learner = Learner::new(out, self.name(), choices.anew);
         match self {
             Experiment::Rules => rules::run(plan, choices, &mut store, learner, watch),

@@ -129,6 +129,8 @@ pub struct Choices {
     pub points: Option<usize>,
     /// Run long rows too.
     pub long: bool,
+    /// Report what is done, and run nothing.
+    pub done: bool,
     /// Throw away what was done before.
     pub anew: bool,
 }

@@ -60,6 +60,8 @@ pub fn run(
         let unit = json!({ "data": name, "hash": data.hash(), "training": training, "rules": "top-p 0.25, best by both, drawn" });
         let gave = if let Some(gave) = store.get::<Gave>(&unit) {
             gave
+        } else if store.only_done {
+            continue;
         } else {
             watch.unit(number, units.len(), &format!("{row}, {name}, seed {}", training.seed));
             let Some(learned) = learner.model(training, data, watch)? else { return Ok(None) };
@@ -85,6 +87,7 @@ pub fn run(
             return Ok(None);
         }
     }
+    anyhow::ensure!(!counts.is_empty(), "nothing of this is done yet");
     let header = [
         "row",
         "data",

@@ -18,6 +18,8 @@ pub struct Store {
     path: PathBuf,
     file: File,
     done: HashMap<String, Value>,
+    /// Whether units that are not done are left out instead of run.
+    pub only_done: bool,
 }
 
 impl Store {
@@ -63,7 +65,7 @@ impl Store {
         }
         file.set_len(sound as u64).with_context(said)?;
         file.seek(SeekFrom::End(0)).with_context(said)?;
-        Ok(Store { path: path.to_owned(), file, done })
+        Ok(Store { path: path.to_owned(), file, done, only_done: false })
     }
 
     /// The result of `unit`, if it is done.
