@@ -29,7 +29,7 @@ const KEPT: (usize, usize) = (9, 4);
 /// Rivals of one question, at most.
 const RIVALS: usize = 120;
 /// The restraints that are tried.
-const RESTRAINTS: [f64; 2] = [1.0, 5.0];
+const RESTRAINTS: [f64; 3] = [1.0, 5.0, 20.0];
 
 /// A body with what was counted of it.
 type Measured = (f64, f64, Body);
