@@ -63,6 +63,7 @@ struct HandOver {
 }
 
 #[derive(Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command")]
 struct Flags {
     /// Where results go: NAME.jsonl, NAME.json and figures
     #[arg(short, long, value_name = "OUT", default_value = "docs/results")]
