@@ -9,9 +9,6 @@ use crate::parameters::Pace;
 /// The digits: ten classes.
 pub const DIGITS: usize = 10;
 
-/// What a loss is where all digits look alike, ln 10, and more than that.
-const POOREST: f32 = 2.5;
-
 /// Settings of one run. The defaults are the paper's smaller study where it names a number (8 + 8
 /// predicates, N = 4, one rule per digit, links below 0.5 clipped); the rest was chosen on validation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -136,9 +133,9 @@ impl Settings {
             ("decay", self.decay, 0.0, 10.0),
             ("rule_rate", self.rule_rate, 0.0, 10.0),
             ("rule_decay", self.rule_decay, 0.0, 10.0),
-            ("poor", self.poor.unwrap_or(POOREST), 0.1, 100.0),
         ];
-        for (name, value, least, most) in numbers {
+        let poor = self.poor.map(|poor| ("poor", poor, 0.1, 100.0));
+        for (name, value, least, most) in numbers.into_iter().chain(poor) {
             if !(least..=most).contains(&value) {
                 return Err(Error::Setting(format!("{name} must be {least} to {most}, but is {value}")));
             }
