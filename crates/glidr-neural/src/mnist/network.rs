@@ -10,6 +10,7 @@ use super::idx::{Digits, SIDE};
 use super::settings::{DIGITS, Settings};
 use crate::attention::{Attention, Rows, linked_scores};
 use crate::layer::{self, Queries, RuleWeights, SoftFacts};
+use crate::links::Clip;
 use crate::parameters::{Leaves, Parameters};
 use crate::random::{Purpose, normal, stream};
 
@@ -45,13 +46,16 @@ pub struct Network {
     pub settings: Settings,
     /// The schema of all rules.
     pub schema: Schema,
+    /// Which links are none, and which of them have a derivative by now.
+    pub clip: Clip,
 }
 
 impl Network {
     /// Checks the settings.
     pub fn new(settings: Settings) -> Result<Self> {
         let schema = settings.check()?;
-        Ok(Network { settings, schema })
+        let clip = settings.clip(0, 1);
+        Ok(Network { settings, schema, clip })
     }
 
     /// Numbers that the encoder reads of a patch: its pixels, and its place where that is told.
@@ -106,7 +110,14 @@ impl Network {
         let keys = project("key.weight", "key.bias");
         let values = (s.properties > 0)
             .then(|| activation::sigmoid(linear(leaves, described, "property.weight", "property.bias")));
-        Attention { rows: rows.clone(), queries, keys, bias: leaves.get("link.bias"), clip: s.clip(), values }
+        Attention {
+            rows: rows.clone(),
+            queries,
+            keys,
+            bias: leaves.get("link.bias"),
+            clip: self.clip,
+            values,
+        }
     }
 
     /// Soft facts of a batch of images, all links made.
@@ -152,7 +163,7 @@ impl Network {
             // The first place past that share of all pairs.
             let bar = found.iter().zip(0u32..).find(|(_, place)| *place as f32 >= share);
             let bar = bar.map_or(f32::NEG_INFINITY, |(attention, _)| attention * scale).max(-1e3);
-            parameters.get_mut("link.bias")[predicate] = s.clip().bars().0 - bar - 1e-3;
+            parameters.get_mut("link.bias")[predicate] = self.clip.bars().0 - bar - 1e-3;
         }
         Ok(())
     }

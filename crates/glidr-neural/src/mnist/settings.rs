@@ -36,6 +36,8 @@ pub struct Settings {
     pub least: f32,
     /// Links weaker than this have no derivative: between the two, what was clipped can come back.
     pub felt: f32,
+    /// Whether `felt` rises evenly to `least`: links come back early in a run, late ones have exact derivatives.
+    pub firm: bool,
     /// Spread of the first attention.
     pub attention: f32,
     /// First links of a patch by each predicate, on the mean.
@@ -82,6 +84,7 @@ impl Default for Settings {
             places: false,
             least: 0.5,
             felt: 0.3,
+            firm: false,
             attention: 1.0,
             links: 0.5,
             leaning: 1.0,
@@ -143,9 +146,10 @@ impl Settings {
         Schema::new(self.variables, self.predicates, self.properties)
     }
 
-    /// Which links are none.
-    pub fn clip(&self) -> Clip {
-        Clip { least: self.least, felt: self.felt }
+    /// Which links are none, at `step` of `steps`.
+    pub(super) fn clip(&self, step: usize, steps: usize) -> Clip {
+        let done = if self.firm { step as f32 / steps.max(1) as f32 } else { 0.0 };
+        Clip { least: self.least, felt: self.felt + (self.least - self.felt) * done }
     }
 
     /// How many rules there are.
@@ -179,6 +183,15 @@ mod tests {
             let settings: Settings = toml::from_str(text).expect("settings by their names");
             assert!(settings.check().is_ok(), "{settings:?}");
         }
+    }
+
+    #[test]
+    fn in_a_firm_run_what_is_felt_rises_to_what_counts() {
+        let firm = Settings { firm: true, ..Settings::default() };
+        let felt = |settings: &Settings| [0, 50, 100].map(|step| settings.clip(step, 100).felt);
+        assert_eq!(felt(&firm), [0.3, 0.4, 0.5]);
+        assert_eq!(felt(&Settings::default()), [0.3; 3]);
+        assert!([0, 50, 100].iter().all(|&step| firm.clip(step, 100).least == 0.5));
     }
 
     #[test]

@@ -128,6 +128,7 @@ impl Run {
         let leaves = self.parameters.leaves(&device, true);
         let all: Vec<usize> = (0..batch.len()).collect();
         let patches = self.network.patches(&batch, &all, &device)?;
+        self.network.clip = self.network.settings.clip(self.step, self.steps());
         let loss = self.network.loss(&leaves, &patches, &batch.labels)?;
         let value = numbers(&loss)?[0];
         let gradients = loss.backward();
