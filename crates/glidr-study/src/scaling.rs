@@ -1,8 +1,10 @@
 //! Time and memory of a training step and of a ranking query as one size grows and the others stay.
 
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
+use anyhow::Context;
+use glidr::learn::Ended;
 use glidr::{Generator, Ranking, Run, Training};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -64,7 +66,7 @@ pub struct Point {
     pub graph: Generator,
     /// How it learns: the target `chain` alone.
     pub training: Training,
-    /// Training is timed for at least so many seconds.
+    /// Trainings are begun, with other seeds, until they took so many seconds together.
     pub seconds: f64,
     /// Facts that are ranked, at most.
     pub ranked: usize,
@@ -95,11 +97,24 @@ pub struct Measured {
     pub facts: usize,
 }
 
+/// How much of each point is timed.
+#[derive(Clone, Copy, Debug)]
+struct Extent {
+    /// Of one training.
+    steps: usize,
+    seconds: f64,
+    ranked: usize,
+}
+
+/// Trainings of one point, at most.
+const RUNS: usize = 5;
+
 impl Growth {
     /// The point for one value.
     #[expect(clippy::cast_sign_loss, reason = "sizes are at least 0")]
-    fn point(&self, value: usize, seconds: f64, ranked: usize, threads: usize) -> Point {
+    fn point(&self, value: usize, extent: Extent, threads: usize) -> Point {
         let (mut graph, mut training) = (self.graph.clone(), self.training.clone());
+        let Extent { steps, seconds, ranked } = extent;
         match self.what {
             Size::Entities => {
                 let times = value as f64 / graph.entities as f64;
@@ -113,6 +128,7 @@ impl Growth {
             Size::Rules => training.rules = value,
         }
         training.targets = vec!["chain".into()];
+        training.steps = steps;
         Point { graph, training, seconds, ranked, threads }
     }
 }
@@ -123,28 +139,25 @@ impl Point {
         let made = self.graph.run()?;
         let data = limited(&made.data, self.ranked)?;
         drop(made);
-        let endless = Training { steps: 100_000_000, ..self.training.clone() };
-        let run = Run::new(endless, &data)?;
-        let engine = run.engine().name().to_owned();
-        let stop = AtomicBool::new(false);
-        let started = Instant::now();
-        let wanted = Duration::from_secs_f64(self.seconds);
-        let mut timed = (0, Duration::ZERO);
-        run.go_on(self.threads, &stop, |run| {
-            let steps = run.progress().steps;
-            // A unit is some of the rules: all units together make a step.
-            if started.elapsed() >= wanted && steps > 0 && timed.0 == 0 {
-                timed = (steps, started.elapsed());
-                stop.store(true, std::sync::atomic::Ordering::Relaxed);
+        // Rules cost most while they are soft, and how soon they are not is chance: whole trainings tell, and several.
+        let (mut time, mut runs, mut model, mut engine) = (0.0, 0, None, "");
+        while runs < RUNS && (runs == 0 || time < self.seconds) {
+            let training = Training { seed: self.training.seed + runs as u64, ..self.training.clone() };
+            let started = Instant::now();
+            let run = Run::new(training, &data)?;
+            engine = run.engine().name();
+            let ended = run.go_on(self.threads, &AtomicBool::new(false), |_| {});
+            time += started.elapsed().as_secs_f64();
+            if let Ended::Diverged(target) = ended {
+                return Err(run.diverged(target).into());
             }
-        });
-        let units = run.progress().all_steps / 100_000_000;
-        let (steps, time) = timed;
-        let step = time.as_secs_f64() * units as f64 / steps.max(1) as f64;
+            model = Some(run.into_model());
+            runs += 1;
+        }
+        let model = model.context("at least one training")?;
+        let steps = runs * self.training.steps;
+        let step = time / steps as f64;
         let train_bytes = peak_bytes();
-        drop(run);
-        // A few steps, so that there are rules to rank with: how good they are changes little of the time.
-        let model = Training { steps: 20, ..self.training.clone() }.run(&data)?;
         let started = Instant::now();
         let ranked = Ranking::default().run(&model, &data, &|_, _| {})?;
         let queries = ranked.ranks.len();
@@ -155,7 +168,7 @@ impl Point {
             queries,
             train_bytes,
             rank_bytes: peak_bytes(),
-            engine,
+            engine: engine.to_owned(),
             entities: data.names().entities.len(),
             facts: glidr::Split::ALL.iter().map(|&split| data.split(split).len()).sum(),
         })
@@ -189,11 +202,12 @@ pub fn run(
     store: &mut Store,
     watch: &dyn Watch,
 ) -> anyhow::Result<Option<Report>> {
-    let (seconds, ranked) = if choices.steps.is_some() { (0.1, 4) } else { (3.0, 25) };
+    let whole = Extent { steps: 160, seconds: 60.0, ranked: 25 };
+    let extent = choices.steps.map_or(whole, |steps| Extent { steps, seconds: 0.0, ranked: 4 });
     let mut points = Vec::new();
     for growth in &plan.growths {
         for value in first(&growth.values, choices) {
-            points.push((growth, value, growth.point(value, seconds, ranked, watch.threads())));
+            points.push((growth, value, growth.point(value, extent, watch.threads())));
         }
     }
     anyhow::ensure!(!points.is_empty(), "a scaling plan must hold at least one growth with values");
@@ -298,8 +312,8 @@ fn report(plan: &Plan, done: &[(Size, usize, Measured)], threads: usize) -> Repo
     let header = ["what grows", "of", "slope"].map(String::from).to_vec();
     report.tables.push(Table { title, header, left: 2, rows: slopes.iter().map(line).collect() });
     report.notes.push(format!(
-        "generated graphs, one target, {threads} threads; a step is one batch for all rules of the target; memory is \
-         the most that the process had, its graph included"
+        "generated graphs, one target, {threads} threads; a step is one batch for all rules of the target, the mean over \
+         whole trainings; queries are ranked with what was learned; memory is the most that the process had, its graph included"
     ));
     report.value = json!({ "experiment": "scaling", "threads": threads, "slopes": slopes,
         "units": done.iter().map(|(what, value, m)| json!({ "what": what, "value": value, "measured": m })).collect::<Vec<_>>() });
@@ -314,10 +328,10 @@ mod tests {
     fn a_point_is_measured_with_time_and_memory() {
         let graph = Generator { entities: 300, facts: 3000, instances: 60, ..Generator::default() };
         let growth = Growth { what: Size::Entities, values: vec![600], graph, training: Training::default() };
-        let point = growth.point(600, 0.05, 3, 1);
+        let point = growth.point(600, Extent { steps: 10, seconds: 0.0, ranked: 3 }, 1);
         assert_eq!((point.graph.entities, point.graph.facts, point.graph.instances), (600, 6000, 120));
         let measured = point.measure().expect("a sound point");
-        assert!(measured.step > 0.0 && measured.query > 0.0 && measured.steps > 0);
+        assert!(measured.step > 0.0 && measured.query > 0.0 && measured.steps == 10);
         assert_eq!((measured.queries, measured.entities), (6, 600));
         if cfg!(target_os = "linux") {
             assert!(measured.train_bytes > Some(1 << 20) && measured.rank_bytes >= measured.train_bytes);
