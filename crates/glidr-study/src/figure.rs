@@ -1,6 +1,9 @@
 //! Figures as SVG: lines with error bars, axes with units, a legend.
 
+use std::sync::Arc;
+
 use kuva::prelude::{Layout, LinePlot, Plot, ScatterPlot, render_to_svg};
+use kuva::render::layout::TickFormat;
 
 /// Colours that can be told apart, also by most who see colours otherwise (Okabe and Ito).
 const COLOURS: [&str; 7] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"];
@@ -87,6 +90,7 @@ impl Figure {
         }
         if self.log_x {
             layout = layout.with_log_x();
+            layout.x_tick_format = TickFormat::Custom(Arc::new(short));
         }
         if self.log_y {
             layout = layout.with_log_y();
@@ -95,6 +99,15 @@ impl Figure {
             layout = layout.with_y_axis_min(least).with_y_axis_max(most);
         }
         render_to_svg(plots, layout)
+    }
+}
+
+/// A number in few letters, so that those of neighbours leave each other room.
+fn short(value: f64) -> String {
+    match value {
+        v if v >= 1e6 => format!("{}M", v / 1e6),
+        v if v >= 1e3 => format!("{}k", v / 1e3),
+        v => v.to_string(),
     }
 }
 
@@ -124,5 +137,10 @@ mod tests {
         let bare = Figure { series: vec![without], ..figure }.svg();
         let drawn = |svg: &str| svg.matches('<').count();
         assert!(drawn(&svg) > drawn(&bare), "error bars add strokes");
+    }
+
+    #[test]
+    fn thousands_and_millions_are_told_in_few_letters() {
+        assert_eq!([0.1, 20.0, 50_000.0, 1_000_000.0].map(short), ["0.1", "20", "50k", "1M"]);
     }
 }
