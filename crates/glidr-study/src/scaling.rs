@@ -3,7 +3,6 @@
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use anyhow::Context;
 use glidr::learn::Ended;
 use glidr::{Generator, Ranking, Run, Training};
 use serde::{Deserialize, Serialize};
@@ -140,21 +139,22 @@ impl Point {
         let data = limited(&made.data, self.ranked)?;
         drop(made);
         // Rules cost most while they are soft, and how soon they are not is chance: whole trainings tell, and several.
-        let (mut time, mut runs, mut model, mut engine) = (0.0, 0, None, "");
-        while runs < RUNS && (runs == 0 || time < self.seconds) {
+        let (mut time, mut runs) = (0.0, 0);
+        let (model, engine) = loop {
             let training = Training { seed: self.training.seed + runs as u64, ..self.training.clone() };
             let started = Instant::now();
             let run = Run::new(training, &data)?;
-            engine = run.engine().name();
             let ended = run.go_on(self.threads, &AtomicBool::new(false), |_| {});
             time += started.elapsed().as_secs_f64();
             if let Ended::Diverged(target) = ended {
                 return Err(run.diverged(target).into());
             }
-            model = Some(run.into_model());
             runs += 1;
-        }
-        let model = model.context("at least one training")?;
+            if runs == RUNS || time >= self.seconds {
+                let engine = run.engine().name().to_owned();
+                break (run.into_model(), engine);
+            }
+        };
         let steps = runs * self.training.steps;
         let step = time / steps as f64;
         let train_bytes = peak_bytes();
@@ -168,7 +168,7 @@ impl Point {
             queries,
             train_bytes,
             rank_bytes: peak_bytes(),
-            engine: engine.to_owned(),
+            engine,
             entities: data.names().entities.len(),
             facts: glidr::Split::ALL.iter().map(|&split| data.split(split).len()).sum(),
         })

@@ -10,7 +10,6 @@ use super::idx::{Digits, SIDE};
 use super::settings::{DIGITS, Settings};
 use crate::attention::{Attention, Rows, linked_scores};
 use crate::layer::{self, Queries, RuleWeights, SoftFacts};
-use crate::links::Clip;
 use crate::parameters::{Leaves, Parameters};
 use crate::random::{Purpose, normal, stream};
 
@@ -46,16 +45,13 @@ pub struct Network {
     pub settings: Settings,
     /// The schema of all rules.
     pub schema: Schema,
-    /// Which links are none, and which of them have a derivative by now.
-    pub clip: Clip,
 }
 
 impl Network {
     /// Checks the settings.
     pub fn new(settings: Settings) -> Result<Self> {
         let schema = settings.check()?;
-        let clip = settings.clip(0, 1);
-        Ok(Network { settings, schema, clip })
+        Ok(Network { settings, schema })
     }
 
     /// Numbers that the encoder reads of a patch: its pixels, and its place where that is told.
@@ -110,14 +106,7 @@ impl Network {
         let keys = project("key.weight", "key.bias");
         let values = (s.properties > 0)
             .then(|| activation::sigmoid(linear(leaves, described, "property.weight", "property.bias")));
-        Attention {
-            rows: rows.clone(),
-            queries,
-            keys,
-            bias: leaves.get("link.bias"),
-            clip: self.clip,
-            values,
-        }
+        Attention { rows: rows.clone(), queries, keys, bias: leaves.get("link.bias"), clip: s.clip(), values }
     }
 
     /// Soft facts of a batch of images, all links made.
@@ -163,7 +152,7 @@ impl Network {
             // The first place past that share of all pairs.
             let bar = found.iter().zip(0u32..).find(|(_, place)| *place as f32 >= share);
             let bar = bar.map_or(f32::NEG_INFINITY, |(attention, _)| attention * scale).max(-1e3);
-            parameters.get_mut("link.bias")[predicate] = self.clip.bars().0 - bar - 1e-3;
+            parameters.get_mut("link.bias")[predicate] = s.clip().bars().0 - bar - 1e-3;
         }
         Ok(())
     }
@@ -208,17 +197,22 @@ impl Network {
 
     /// A score per image and digit: the mean over the digit's rules.
     pub fn scores(&self, leaves: &Leaves, patches: &Patches) -> Result<Tensor<2>> {
-        let attention = self.attention(leaves, patches);
+        self.scores_by(leaves, &self.attention(leaves, patches))
+    }
+
+    fn scores_by(&self, leaves: &Leaves, attention: &Attention) -> Result<Tensor<2>> {
         let (weights, rounds) = (self.weights(leaves), self.settings.rounds);
-        let scores = linked_scores(&weights, &attention, &Queries::Graphs, rounds)?;
+        let scores = linked_scores(&weights, attention, &Queries::Graphs, rounds)?;
         let ([images, _], each) = (scores.dims(), self.settings.rules_per_digit);
         Ok(scores.reshape([images, DIGITS, each]).mean_dim(2).reshape([images, DIGITS]))
     }
 
-    /// The mean of −ln of the softmax over digits at the labels.
-    pub fn loss(&self, leaves: &Leaves, patches: &Patches, labels: &[u8]) -> Result<Tensor<1>> {
+    /// The mean of −ln of the softmax over digits at the labels. Links weaker than `felt` have no derivative.
+    pub fn loss(&self, leaves: &Leaves, patches: &Patches, labels: &[u8], felt: f32) -> Result<Tensor<1>> {
         let device = patches.seen.device();
-        let scores = self.scores(leaves, patches)? * self.settings.sharpness;
+        let mut attention = self.attention(leaves, patches);
+        attention.clip.felt = felt;
+        let scores = self.scores_by(leaves, &attention)? * self.settings.sharpness;
         let mut right = vec![0.0f32; labels.len() * DIGITS];
         labels.iter().enumerate().for_each(|(row, &label)| right[row * DIGITS + usize::from(label)] = 1.0);
         let right = Tensor::from_data(TensorData::new(right, [labels.len(), DIGITS]), &device);

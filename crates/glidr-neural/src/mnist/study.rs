@@ -128,8 +128,8 @@ impl Run {
         let leaves = self.parameters.leaves(&device, true);
         let all: Vec<usize> = (0..batch.len()).collect();
         let patches = self.network.patches(&batch, &all, &device)?;
-        self.network.clip = self.network.settings.clip(self.step, self.steps());
-        let loss = self.network.loss(&leaves, &patches, &batch.labels)?;
+        let felt = settings.felt(self.step, self.steps());
+        let loss = self.network.loss(&leaves, &patches, &batch.labels, felt)?;
         let value = numbers(&loss)?[0];
         let gradients = loss.backward();
         let (step, steps) = (self.step, self.steps());
