@@ -8,7 +8,7 @@ use clap::ValueEnum;
 use glidr::Rule;
 use glidr::draw::Picture;
 use glidr::export::{Dialect, Program, csv_rules, rule_value};
-use glidr::rule::RuleNames;
+use glidr::rule::{Number, RuleNames};
 use glidr::search::{Join, Weighed};
 use glidr::solve::{Ended, HeldOut, Measures};
 use serde_json::{Value, json};
@@ -141,7 +141,7 @@ pub struct Shown {
     /// Votes of the soft rules that stand for it.
     pub votes: Option<f32>,
     /// The number before it in a text or a searched set.
-    pub number: Option<f64>,
+    pub number: Option<Number>,
     pub join: Option<Join>,
     pub measures: Option<Measures>,
     pub held_out: Option<HeldOut>,
@@ -197,18 +197,18 @@ impl Shown {
 
     /// What it stands on without being counted: its number, or its votes.
     pub fn standing(&self) -> f64 {
-        self.number.or(self.votes.map(f64::from)).unwrap_or(0.0)
+        self.number.map(Number::most).or(self.votes.map(f64::from)).unwrap_or(0.0)
     }
 
     /// What other engines are told of it: its number, its confidence on the data, or its votes.
     pub fn confidence(&self) -> f64 {
         let counted = self.measures.map(|measures| measures.confidence());
-        self.number.or(counted).or(self.votes.map(f64::from)).unwrap_or(0.0)
+        self.number.map(Number::most).or(counted).or(self.votes.map(f64::from)).unwrap_or(0.0)
     }
 
     /// The rule with its number.
     pub fn weighed(&self) -> Weighed {
-        Weighed { rule: self.rule.clone(), number: self.standing() }
+        Weighed { rule: self.rule.clone(), number: self.number.unwrap_or(self.standing().into()) }
     }
 
     fn row(&self, columns: &Columns, format: Format, names: RuleNames) -> Vec<String> {
@@ -252,7 +252,8 @@ impl Shown {
             value["votes"] = json!(votes);
         }
         if let Some(number) = self.number {
-            value["number"] = json!(number);
+            value["number"] = json!(number.most());
+            value["numbers"] = json!(number);
         }
         if let Some(join) = self.join {
             value["join"] = json!(join);

@@ -260,7 +260,7 @@ impl Predict {
             if self.explain {
                 let fewer = without.map(|fact| facts_without(data, question.background, Some(fact)));
                 let facts = fewer.as_ref().unwrap_or(&facts);
-                for weighed in &set.rules {
+                for weighed in set.that_count(question.asked).into_iter().map(|rule| &set.rules[rule]) {
                     if Solver::new(&weighed.rule, facts, limits())?.holds(pair.0, pair.1).value {
                         best = Some(judge(
                             &weighed.rule,

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use glidr::graph::{Triple, Vocabulary};
-use glidr::rule::{Clause, RuleNames, parse_rules, quoted};
+use glidr::rule::{Clause, Number, RuleNames, parse_rules, quoted};
 use glidr::search::{Join, RuleSet, Weighed};
 use glidr::solve::{Facts, Limits, Solver};
 use glidr::{Background, Dataset, Graph, Predicate, Rule};
@@ -15,7 +15,7 @@ const DOUBT: f64 = 5.0;
 
 /// The rules of one file, in their order.
 pub struct RuleFile {
-    rules: Vec<(Rule, Option<f64>)>,
+    rules: Vec<(Rule, Option<Number>)>,
     joins: BTreeMap<Predicate, Join>,
 }
 
@@ -55,7 +55,7 @@ impl RuleFile {
         for (rule, number) in self.rules {
             let number = match number {
                 Some(number) => number,
-                None => Solver::new(&rule, &facts, Limits::default())?.measure().cautious(DOUBT),
+                None => Solver::new(&rule, &facts, Limits::default())?.measure().cautious(DOUBT).into(),
             };
             by_target.entry(rule.target).or_default().push(Weighed { rule, number });
         }

@@ -114,6 +114,7 @@ impl<'t> Lexer<'t> {
                     (',', _) => Token::Sign(","),
                     (';', _) => Token::Sign(";"),
                     ('=', _) => Token::Sign("="),
+                    ('/', _) => Token::Sign("/"),
                     ('.', _) => Token::Sign("."),
                     _ => {
                         let shown = letter.escape_default();

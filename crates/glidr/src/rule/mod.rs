@@ -5,6 +5,7 @@
 
 mod filling;
 mod lex;
+mod number;
 mod parse;
 mod schema;
 mod shape;
@@ -14,6 +15,7 @@ use std::collections::BTreeSet;
 
 pub use filling::Filling;
 pub use lex::Mark;
+pub use number::Number;
 pub use parse::{Clause, WrittenAtom, WrittenRule, WrittenTerm, parse_rules};
 pub use schema::{Filler, MOST_VARIABLES, Schema};
 pub use shape::Shape;

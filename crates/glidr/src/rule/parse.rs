@@ -6,6 +6,7 @@
 use std::fmt;
 use std::path::Path;
 
+use super::Number;
 use super::lex::{Lexer, Mark, Token};
 use super::{Atom, Literal, MOST_VARIABLES, Rule, Term, quoted, quoted_constant};
 use crate::error::{Error, Result};
@@ -33,8 +34,8 @@ pub struct WrittenAtom {
 /// A rule as it was written.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WrittenRule {
-    /// The number before it: a confidence or a weight.
-    pub number: Option<f64>,
+    /// The number before it: a confidence or a weight, or one for tails and one for heads.
+    pub number: Option<Number>,
     /// The head.
     pub head: WrittenAtom,
     /// The body: literals, each a disjunction of atoms.
@@ -117,10 +118,11 @@ impl Reader<'_> {
             return self.directive();
         }
         let number = match self.peek()? {
-            (Token::Number(number), _) => {
+            (Token::Number(tail), _) => {
                 self.take()?;
+                let head = if self.next_is("/")? { self.second_number()? } else { tail };
                 self.expect("::", "a number")?;
-                Some(number)
+                Some(Number { tail, head })
             }
             _ => None,
         };
@@ -129,6 +131,17 @@ impl Reader<'_> {
         let body = self.body()?;
         self.expect(".", "a rule's body")?;
         Ok(Clause::Rule(WrittenRule { number, head, body }))
+    }
+
+    fn second_number(&mut self) -> Read<f64> {
+        self.expect("/", "a number")?;
+        match self.take()? {
+            (Token::Number(number), _) => Ok(number),
+            (found, mark) => {
+                let finding = format!("“/” must be followed by the number for heads, but here is {found}");
+                Err(Wrong { mark, finding })
+            }
+        }
     }
 
     fn directive(&mut self) -> Read<Clause> {

@@ -8,6 +8,8 @@ use super::rule_set::{Board, Join, RuleSet, Weighed};
 use super::universe::Universe;
 use super::{Ended, Report};
 use crate::graph::{Predicate, Vocabulary};
+use crate::rank::Asked;
+use crate::rule::Number;
 
 /// The restraints that are tried when weights are fitted.
 pub(super) const RESTRAINTS: [f64; 6] = [0.3, 1.0, 3.0, 10.0, 30.0, 100.0];
@@ -28,9 +30,9 @@ struct Way {
     /// Sum of reciprocal ranks on *valid*.
     gain: f64,
     /// The pool's rules that count and their numbers, as they were judged.
-    judged: Vec<(usize, f64)>,
+    judged: Vec<(usize, Number)>,
     /// Weights fitted to *valid* too, where that was done at once.
-    fitted: Option<Vec<(usize, f64)>>,
+    fitted: Option<Vec<(usize, Number)>>,
 }
 
 /// What was tried for one target.
@@ -53,11 +55,12 @@ pub(super) trait Ground {
     fn places(&self) -> usize;
     /// Questions of *valid*.
     fn questions(&self) -> usize;
-    /// The sum of reciprocal ranks over the questions of *valid*.
-    fn gain(&self, scores: &[f64]) -> f64;
+    /// The sum of reciprocal ranks over the questions of *valid*, given the scores of their candidates where tails are
+    /// asked for and where heads are.
+    fn gain(&self, tails: &[f64], heads: &[f64]) -> f64;
     /// Weights fitted to the training facts, or to those of *valid* too: plainly, and where the ground
     /// has it then by a fit that doubts.
-    fn fits(&self, fires: &[&[u32]], restraint: f64, with_valid: bool) -> Vec<Vec<f64>>;
+    fn fits(&self, fires: &[&[u32]], restraint: f64, with_valid: bool) -> Vec<Vec<Number>>;
 }
 
 /// All pairs that any rule fires on.
@@ -85,20 +88,29 @@ impl Ground for Whole {
         2 * self.valid.len()
     }
 
-    fn gain(&self, scores: &[f64]) -> f64 {
-        let gain = |&pair: &(u32, u32)| reciprocal_ranks(&self.universe, &self.all, scores, pair);
+    fn gain(&self, tails: &[f64], heads: &[f64]) -> f64 {
+        let gain = |&pair: &(u32, u32)| reciprocal_ranks(&self.universe, &self.all, [tails, heads], pair);
         self.valid.iter().map(gain).sum()
     }
 
-    fn fits(&self, fires: &[&[u32]], restraint: f64, with_valid: bool) -> Vec<Vec<f64>> {
+    fn fits(&self, fires: &[&[u32]], restraint: f64, with_valid: bool) -> Vec<Vec<Number>> {
         let truth = if with_valid { &self.all } else { &self.truth };
-        let plain = fit(&self.universe, fires, truth, restraint);
         // As many facts again as valid has may be missing.
         let missing = if with_valid { self.valid.len() } else { 2 * self.valid.len() };
-        let truth = truth.doubting(&scores(self.universe.len(), fires, &plain), missing);
-        let doubting = fit(&self.universe, fires, &truth, restraint);
-        vec![plain, doubting]
+        let by_way = Asked::BOTH.map(|asked| {
+            let plain = fit(&self.universe, fires, truth, asked, restraint);
+            let truth = truth.doubting(&scores(self.universe.len(), fires, &plain), missing);
+            let doubting = fit(&self.universe, fires, &truth, asked, restraint);
+            [plain, doubting]
+        });
+        let [[plain_tail, doubting_tail], [plain_head, doubting_head]] = by_way;
+        vec![numbers(plain_tail, plain_head), numbers(doubting_tail, doubting_head)]
     }
+}
+
+/// Weights for tails and for heads as one number a rule.
+pub(super) fn numbers(tail: Vec<f64>, head: Vec<f64>) -> Vec<Number> {
+    tail.into_iter().zip(head).map(|(tail, head)| Number { tail, head }).collect()
 }
 
 impl Tried {
@@ -119,15 +131,20 @@ impl Tried {
                     counts |= best[place as usize] <= BEST;
                 }
                 if counts {
-                    judged.push((rule, numbers[rule]));
+                    judged.push((rule, numbers[rule].into()));
                 }
             }
-            let gain = ground.gain(&board.scores(&numbers));
+            let scores = board.scores(&numbers);
+            let gain = ground.gain(&scores, &scores);
             ways.push(Way { join, restraint: None, doubting: false, gain, judged, fitted: None });
         }
         for &restraint in restraints {
             for (number, weights) in ground.fits(&fires, restraint, false).into_iter().enumerate() {
-                let gain = ground.gain(&scores(ground.places(), &fires, &weights));
+                let [tails, heads] = Asked::BOTH.map(|asked| {
+                    let weights: Vec<f64> = weights.iter().map(|weight| weight.of(asked)).collect();
+                    scores(ground.places(), &fires, &weights)
+                });
+                let gain = ground.gain(&tails, &heads);
                 let (restraint, doubting, judged) = (Some(restraint), number > 0, that_count(weights));
                 ways.push(Way { join: Join::Sum, restraint, doubting, gain, judged, fitted: None });
             }
@@ -159,7 +176,7 @@ impl Tried {
             }
             _ => way.fitted.clone(),
         };
-        let weigh = |kept: &[(usize, f64)]| {
+        let weigh = |kept: &[(usize, Number)]| {
             let weighed = |&(number, weight)| Weighed { rule: self.pool.rule(number), number: weight };
             RuleSet::new(self.target, way.join, kept.iter().map(weighed).collect())
         };
@@ -167,15 +184,22 @@ impl Tried {
     }
 }
 
-/// The rules whose weights are not next to nothing.
-fn that_count(weights: Vec<f64>) -> Vec<(usize, f64)> {
-    weights.into_iter().enumerate().filter(|(_, weight)| *weight >= LEAST_WEIGHT).collect()
+/// The rules whose weights are not next to nothing; what is next to nothing is 0.
+fn that_count(weights: Vec<Number>) -> Vec<(usize, Number)> {
+    let cut = |weight: f64| if weight >= LEAST_WEIGHT { weight } else { 0.0 };
+    let weights = weights.into_iter().map(|weight| weight.map(cut)).enumerate();
+    weights.filter(|(_, weight)| weight.most() > 0.0).collect()
 }
 
 /// The reciprocal ranks of one true pair among its row and its column, added; ties take their mean.
-fn reciprocal_ranks(universe: &Universe, truth: &Truth, scores: &[f64], (head, tail): (u32, u32)) -> f64 {
-    let goal = universe.find((head, tail)).map_or(0.0, |place| scores[place]);
-    let one = |places: &mut dyn Iterator<Item = u32>, outside: usize| {
+fn reciprocal_ranks(
+    universe: &Universe,
+    truth: &Truth,
+    [tails, heads]: [&[f64]; 2],
+    (head, tail): (u32, u32),
+) -> f64 {
+    let one = |scores: &[f64], places: &mut dyn Iterator<Item = u32>, outside: usize| {
+        let goal = universe.find((head, tail)).map_or(0.0, |place| scores[place]);
         let (mut above, mut equal, mut inside) = (0usize, 0usize, 0usize);
         for place in places.map(|place| place as usize) {
             inside += 1;
@@ -190,8 +214,8 @@ fn reciprocal_ranks(universe: &Universe, truth: &Truth, scores: &[f64], (head, t
         1.0 / (1.0 + above as f64 + equal as f64 / 2.0)
     };
     let outside = |same: &dyn Fn(&(u32, u32)) -> bool| truth.outside.iter().filter(|pair| same(pair)).count();
-    one(&mut universe.row(head), outside(&|pair| pair.0 == head))
-        + one(&mut universe.column(tail).iter().copied(), outside(&|pair| pair.1 == tail))
+    one(tails, &mut universe.row(head), outside(&|pair| pair.0 == head))
+        + one(heads, &mut universe.column(tail).iter().copied(), outside(&|pair| pair.1 == tail))
 }
 
 /// Chooses a way for every target, among all or among those that join as asked: its rules as they were judged, and
@@ -259,7 +283,7 @@ mod tests {
         let (mut later, ground) = tried();
         later.ground = Some(ground);
         let chosen = [at_once, later].map(|tried| choose(vec![tried], Some(Join::Sum), &names).remove(0));
-        let numbers = |set: &RuleSet| set.rules.iter().map(|rule| rule.number).collect::<Vec<_>>();
+        let numbers = |set: &RuleSet| set.rules.iter().map(|rule| rule.number.most()).collect::<Vec<_>>();
         let [judged, fitted] = chosen[0].0.each_ref().map(numbers);
         assert_eq!(chosen[1].0.each_ref().map(numbers), [judged.clone(), fitted.clone()]);
         assert!(fitted[0] > judged[0], "{fitted:?} against {judged:?}");

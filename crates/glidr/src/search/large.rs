@@ -7,13 +7,15 @@ use rand::seq::SliceRandom;
 
 use super::Setting;
 use super::bodies::{Body, Walk};
-use super::choose::{Ground, Tried};
+use super::choose::{Ground, Tried, numbers};
 use super::fit::descend;
 use super::lines::Lines;
 use super::listing::{Most, bodies};
 use super::pool::{Pool, Sizes};
 use crate::graph::{Entity, Predicate, Split};
 use crate::random::{Purpose, stream};
+use crate::rank::Asked;
+use crate::rule::Number;
 use crate::solve::Ended;
 
 /// Graphs with more pairs of entities are large.
@@ -43,12 +45,17 @@ impl Ground for Lines {
         self.valid_questions()
     }
 
-    fn gain(&self, scores: &[f64]) -> f64 {
-        self.gain(scores)
+    fn gain(&self, tails: &[f64], heads: &[f64]) -> f64 {
+        self.gain(tails, Asked::Tail) + self.gain(heads, Asked::Head)
     }
 
-    fn fits(&self, fires: &[&[u32]], restraint: f64, with_valid: bool) -> Vec<Vec<f64>> {
-        vec![descend(self.places(), fires, &|scores| self.d_scores(scores, with_valid), restraint)]
+    fn fits(&self, fires: &[&[u32]], restraint: f64, with_valid: bool) -> Vec<Vec<Number>> {
+        let [tail, head] = Asked::BOTH.map(|asked| {
+            let fires = self.only(asked, fires);
+            let fires: Vec<&[u32]> = fires.iter().map(Vec::as_slice).collect();
+            descend(self.places(), &fires, &|scores| self.d_scores(scores, asked, with_valid), restraint)
+        });
+        vec![numbers(tail, head)]
     }
 }
 

@@ -283,10 +283,10 @@ impl Lines {
         }
     }
 
-    /// The sum of reciprocal ranks of the answers to the questions of *valid*; ties take their mean.
-    pub fn gain(&self, scores: &[f64]) -> f64 {
+    /// The sum of reciprocal ranks of the answers to the questions of *valid* of one direction; ties take their mean.
+    pub fn gain(&self, scores: &[f64], asked: Asked) -> f64 {
         let mut gain = 0.0;
-        for line in self.all.iter().filter(|line| line.from_valid) {
+        for line in self.all.iter().filter(|line| line.from_valid && line.asked == asked) {
             let silent = self.silent(line);
             for goal in self.of(line, Holds::Answer).map(|place| scores[place]) {
                 let (mut above, mut equal) = (0usize, if goal == 0.0 { silent } else { 0 });
@@ -300,6 +300,16 @@ impl Lines {
         gain
     }
 
+    /// The places of one direction among those that rules fire on.
+    pub fn only(&self, asked: Asked, fires: &[&[u32]]) -> Vec<Vec<u32>> {
+        let mut is_of = vec![false; self.holds.len()];
+        for line in self.all.iter().filter(|line| line.asked == asked) {
+            line.places.iter().for_each(|&(_, place)| is_of[place as usize] = true);
+        }
+        let of = |fires: &&[u32]| fires.iter().copied().filter(|&place| is_of[place as usize]).collect();
+        fires.iter().map(of).collect()
+    }
+
     fn of(&self, line: &Line, holds: Holds) -> impl Iterator<Item = usize> {
         let places = line.places.iter().map(|&(_, place)| place as usize);
         places.filter(move |&place| self.holds[place] == holds)
@@ -311,10 +321,11 @@ impl Lines {
     }
 
     /// The derivative by each score of − Σ ln (e^s⁺ / (e^s⁺ + Σ e^s over the rivals)), over the training
-    /// questions, or with those of *valid*.
-    pub fn d_scores(&self, scores: &[f64], with_valid: bool) -> Vec<f64> {
+    /// questions of one direction, or with those of *valid*.
+    pub fn d_scores(&self, scores: &[f64], asked: Asked, with_valid: bool) -> Vec<f64> {
         let mut d_scores = vec![0.0; scores.len()];
-        for line in self.all.iter().filter(|line| with_valid || !line.from_valid) {
+        let lines = self.all.iter().filter(|line| line.asked == asked);
+        for line in lines.filter(|line| with_valid || !line.from_valid) {
             let counts = |place: &usize| {
                 self.holds[*place] == Holds::Rival || (self.holds[*place] == Holds::ValidRival && !with_valid)
             };

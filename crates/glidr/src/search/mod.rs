@@ -37,7 +37,7 @@ use crate::error::Result;
 use crate::graph::{Dataset, Entity, Graph, Predicate, Property, Split, Triple};
 use crate::model::{Background, Model};
 use crate::rank::irreflexive;
-use crate::rule::Rule;
+use crate::rule::{Number, Rule};
 use crate::solve::{Ended, Facts, Limits, Solver};
 
 /// Grows whenever the same settings find other rules: figures kept from an older one are no longer of this search.
@@ -362,7 +362,7 @@ impl Setting<'_> {
     fn shortened(&self, set: &RuleSet) -> RuleSet {
         let positives = self.facts.pairs(set.target).count();
         let deadline = self.search.time.map(|time| Instant::now() + time);
-        let mut merged: BTreeMap<Rule, f64> = BTreeMap::new();
+        let mut merged: BTreeMap<Rule, Number> = BTreeMap::new();
         for Weighed { rule, number } in &set.rules {
             let late = deadline.is_some_and(|deadline| Instant::now() >= deadline);
             let found = if late { None } else { self.candidate(rule, positives) };

@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::error::{Error, Result};
 use crate::graph::{Entity, Predicate};
 use crate::rank::Asked;
-use crate::rule::Rule;
+use crate::rule::{Number, Rule};
 use crate::solve::{Ended, Facts, Limits, Solver};
 
 /// No rule is taken to be surer than this, so that a second sure rule still counts.
@@ -50,8 +50,9 @@ impl Join {
     }
 
     /// The number of two equal rules as one: weights add up, a confidence counts once.
-    pub(super) fn merged(self, a: f64, b: f64) -> f64 {
-        if self == Join::Sum { a + b } else { a.max(b) }
+    pub(super) fn merged(self, a: Number, b: Number) -> Number {
+        let one = |a: f64, b: f64| if self == Join::Sum { a + b } else { a.max(b) };
+        Number { tail: one(a.tail, b.tail), head: one(a.head, b.head) }
     }
 
     /// What one rule's number adds under this way; max-plus adds nothing but compares.
@@ -72,7 +73,7 @@ pub struct Weighed {
     /// The rule.
     pub rule: Rule,
     /// Its confidence or weight.
-    pub number: f64,
+    pub number: Number,
 }
 
 /// The rules of one target, best first.
@@ -82,15 +83,24 @@ pub struct RuleSet {
     pub target: Predicate,
     /// How they are joined.
     pub join: Join,
-    /// The rules; highest number first.
+    /// The rules; highest number first, of the two that a rule has the greater.
     pub rules: Vec<Weighed>,
 }
 
 impl RuleSet {
-    /// The rules in their order: highest number first, equal numbers by the rules.
+    /// The rules in their order.
     pub fn new(target: Predicate, join: Join, mut rules: Vec<Weighed>) -> Self {
-        rules.sort_by(|a, b| b.number.total_cmp(&a.number).then_with(|| a.rule.cmp(&b.rule)));
+        rules.sort_by(|a, b| b.number.most().total_cmp(&a.number.most()).then_with(|| a.rule.cmp(&b.rule)));
         RuleSet { target, join, rules }
+    }
+
+    /// The rules that count where this is asked, by their places, highest number first.
+    pub fn that_count(&self, asked: Asked) -> Vec<usize> {
+        let number = |rule: usize| self.rules[rule].number.of(asked);
+        let counts = |&rule: &usize| self.join != Join::Sum || number(rule) > 0.0;
+        let mut order: Vec<usize> = (0..self.rules.len()).filter(counts).collect();
+        order.sort_by(|&a, &b| number(b).total_cmp(&number(a)));
+        order
     }
 
     /// Makes every rule ready on `facts`.
@@ -110,7 +120,9 @@ impl RuleSet {
     ) -> (Vec<f64>, Ended) {
         let mut board = Board::new(self.join, entities);
         let mut ended = Ended::Complete;
-        for (number, (weighed, solver)) in self.rules.iter().zip(solvers).enumerate() {
+        let numbers: Vec<f64> = self.rules.iter().map(|weighed| weighed.number.of(asked)).collect();
+        for rule in self.that_count(asked) {
+            let solver = &solvers[rule];
             let found = match asked {
                 Asked::Tail => solver.tails(known),
                 Asked::Head => solver.heads(known),
@@ -119,10 +131,9 @@ impl RuleSet {
                 ended = found.ended;
             }
             for entity in found.value {
-                board.fire(entity.index(), number, weighed.number);
+                board.fire(entity.index(), rule, numbers[rule]);
             }
         }
-        let numbers: Vec<f64> = self.rules.iter().map(|weighed| weighed.number).collect();
         (board.scores(&numbers), ended)
     }
 }
