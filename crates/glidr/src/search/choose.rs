@@ -59,7 +59,7 @@ pub(super) trait Ground {
     /// asked for and where heads are.
     fn gain(&self, tails: &[f64], heads: &[f64]) -> f64;
     /// Weights fitted to the training facts, or to those of *valid* too: plainly, and where the ground
-    /// has it then by a fit that doubts.
+    /// has it then by a fit that doubts. Small graphs have one for both ends, which serves as well there.
     fn fits(&self, fires: &[&[u32]], restraint: f64, with_valid: bool) -> Vec<Vec<Number>>;
 }
 
@@ -95,22 +95,14 @@ impl Ground for Whole {
 
     fn fits(&self, fires: &[&[u32]], restraint: f64, with_valid: bool) -> Vec<Vec<Number>> {
         let truth = if with_valid { &self.all } else { &self.truth };
+        let plain = fit(&self.universe, fires, truth, restraint);
         // As many facts again as valid has may be missing.
         let missing = if with_valid { self.valid.len() } else { 2 * self.valid.len() };
-        let by_way = Asked::BOTH.map(|asked| {
-            let plain = fit(&self.universe, fires, truth, asked, restraint);
-            let truth = truth.doubting(&scores(self.universe.len(), fires, &plain), missing);
-            let doubting = fit(&self.universe, fires, &truth, asked, restraint);
-            [plain, doubting]
-        });
-        let [[plain_tail, doubting_tail], [plain_head, doubting_head]] = by_way;
-        vec![numbers(plain_tail, plain_head), numbers(doubting_tail, doubting_head)]
+        let truth = truth.doubting(&scores(self.universe.len(), fires, &plain), missing);
+        let doubting = fit(&self.universe, fires, &truth, restraint);
+        let shared = |weights: Vec<f64>| weights.into_iter().map(Number::from).collect();
+        vec![shared(plain), shared(doubting)]
     }
-}
-
-/// Weights for tails and for heads as one number a rule.
-pub(super) fn numbers(tail: Vec<f64>, head: Vec<f64>) -> Vec<Number> {
-    tail.into_iter().zip(head).map(|(tail, head)| Number { tail, head }).collect()
 }
 
 impl Tried {

@@ -1,10 +1,9 @@
 //! Weights for the rules of one target, fitted so that true answers stand before others.
 //!
-//! In: for each rule the pairs it fires on, which pairs are true, and which end is asked for. Out: a weight of at least 0
-//! for each rule. The score of a pair is the sum of the weights of its rules.
+//! In: for each rule the pairs it fires on, and which pairs are true. Out: a weight of at least 0 for
+//! each rule. The score of a pair is the sum of the weights of its rules.
 
 use super::universe::Universe;
-use crate::rank::Asked;
 
 /// Steps of the fit.
 const STEPS: i32 = 150;
@@ -16,15 +15,15 @@ const MEANS: (f64, f64, f64) = (0.9, 0.99, 1e-8);
 /// Fits the weights.
 ///
 /// ```text
-/// minimise  − Σ ln σ(s⁺ ∥ line) + l2/2 Σ w²,   w ≥ 0,
+/// minimise  − Σ ln σ(s⁺ ∥ row) − Σ ln σ(s⁺ ∥ column) + l2/2 Σ w²,   w ≥ 0,
 /// σ(s⁺ ∥ line) = e^s⁺ / (e^s⁺ + Σ e^s over the line's pairs that are not true)
 /// ```
 ///
-/// Each true pair stands against its line, as it does when it is ranked: its row where tails are asked for, its column
-/// where heads are. The problem is convex; projected Adam with a fixed number of steps
+/// Each true pair stands once against its row (other tails) and once against its column (other heads),
+/// as it does when it is ranked. The problem is convex; projected Adam with a fixed number of steps
 /// gives the same weights on any machine that adds in the same order.
-pub(super) fn fit(universe: &Universe, rules: &[&[u32]], truth: &Truth, asked: Asked, l2: f64) -> Vec<f64> {
-    descend(universe.len(), rules, &|scores| truth.d_scores(universe, scores, asked), l2)
+pub(super) fn fit(universe: &Universe, rules: &[&[u32]], truth: &Truth, l2: f64) -> Vec<f64> {
+    descend(universe.len(), rules, &|scores| truth.d_scores(universe, scores), l2)
 }
 
 /// Projected Adam, given the derivative of the loss by each place's score.
@@ -61,13 +60,6 @@ pub(super) fn scores(places: usize, rules: &[&[u32]], weights: &[f64]) -> Vec<f6
         }
     }
     scores
-}
-
-fn known_end((head, tail): (u32, u32), asked: Asked) -> u32 {
-    match asked {
-        Asked::Tail => head,
-        Asked::Head => tail,
-    }
 }
 
 /// Which pairs are true, inside the universe and outside of it.
@@ -113,35 +105,37 @@ impl Truth {
     }
 
     /// The derivative of the loss by each score.
-    fn d_scores(&self, universe: &Universe, scores: &[f64], asked: Asked) -> Vec<f64> {
+    fn d_scores(&self, universe: &Universe, scores: &[f64]) -> Vec<f64> {
         let powers: Vec<f64> = scores.iter().map(|score| score.min(500.0).exp()).collect();
         let mut d_scores = vec![0.0; scores.len()];
-        let line_of = |pair: (u32, u32)| known_end(pair, asked) as usize;
-        // Pairs that no rule fires on have score 0, hence power 1.
-        let mut others = vec![universe.entities as f64; universe.entities];
-        for (place, &pair) in universe.pairs.iter().enumerate() {
-            others[line_of(pair)] += if self.is_rival(place) { powers[place] - 1.0 } else { -1.0 };
-        }
-        for &pair in &self.outside {
-            others[line_of(pair)] -= 1.0;
-        }
-        let mut pull = vec![0.0; universe.entities];
-        for &pair in &self.outside {
-            pull[line_of(pair)] += 1.0 / (1.0 + others[line_of(pair)]);
-        }
-        for (place, &pair) in universe.pairs.iter().enumerate().filter(|(place, _)| self.inside[*place]) {
-            let sum = powers[place] + others[line_of(pair)];
-            pull[line_of(pair)] += 1.0 / sum;
-            d_scores[place] += powers[place] / sum - 1.0;
-        }
-        for (place, &pair) in universe.pairs.iter().enumerate().filter(|(place, _)| self.is_rival(*place)) {
-            d_scores[place] += powers[place] * pull[line_of(pair)];
+        for line_of in [|pair: (u32, u32)| pair.0 as usize, |pair: (u32, u32)| pair.1 as usize] {
+            // Pairs that no rule fires on have score 0, hence power 1.
+            let mut others = vec![universe.entities as f64; universe.entities];
+            for (place, &pair) in universe.pairs.iter().enumerate() {
+                others[line_of(pair)] += if self.is_rival(place) { powers[place] - 1.0 } else { -1.0 };
+            }
+            for &pair in &self.outside {
+                others[line_of(pair)] -= 1.0;
+            }
+            let mut pull = vec![0.0; universe.entities];
+            for &pair in &self.outside {
+                pull[line_of(pair)] += 1.0 / (1.0 + others[line_of(pair)]);
+            }
+            for (place, &pair) in universe.pairs.iter().enumerate().filter(|(place, _)| self.inside[*place]) {
+                let sum = powers[place] + others[line_of(pair)];
+                pull[line_of(pair)] += 1.0 / sum;
+                d_scores[place] += powers[place] / sum - 1.0;
+            }
+            for (place, &pair) in universe.pairs.iter().enumerate().filter(|(place, _)| self.is_rival(*place))
+            {
+                d_scores[place] += powers[place] * pull[line_of(pair)];
+            }
         }
         d_scores
     }
 
     #[cfg(test)]
-    fn loss(&self, universe: &Universe, scores: &[f64], asked: Asked) -> f64 {
+    fn loss(&self, universe: &Universe, scores: &[f64]) -> f64 {
         let score = |pair| universe.find(pair).map_or(0.0, |place| scores[place]);
         let is_true =
             |pair| self.outside.contains(&pair) || universe.find(pair).is_some_and(|p| self.inside[p]);
@@ -150,14 +144,15 @@ impl Truth {
         let all: Vec<(u32, u32)> = (0..n).flat_map(|h| (0..n).map(move |t| (h, t))).collect();
         let mut loss = 0.0;
         for &(head, tail) in all.iter().filter(|pair| is_true(**pair)) {
-            let rivals = all.iter().filter(|pair| {
-                known_end(**pair, asked) == known_end((head, tail), asked)
-                    && !is_true(**pair)
-                    && !is_doubted(**pair)
-            });
-            let sum: f64 = rivals.map(|&pair| score(pair).exp()).sum();
-            let own = score((head, tail)).exp();
-            loss -= (own / (own + sum)).ln();
+            for same in [|a: (u32, u32), b: (u32, u32)| a.0 == b.0, |a: (u32, u32), b: (u32, u32)| a.1 == b.1]
+            {
+                let rivals = all
+                    .iter()
+                    .filter(|pair| same(**pair, (head, tail)) && !is_true(**pair) && !is_doubted(**pair));
+                let sum: f64 = rivals.map(|&pair| score(pair).exp()).sum();
+                let own = score((head, tail)).exp();
+                loss -= (own / (own + sum)).ln();
+            }
         }
         loss
     }
@@ -179,26 +174,22 @@ mod tests {
         let scores = [0.5, 0.2, 1.5, 0.0, 0.7, 0.1];
         let truth = truth.doubting(&scores, 1);
         assert_eq!(truth.doubted, [false, false, false, false, true, false]);
-        for asked in Asked::BOTH {
-            let d = truth.d_scores(&universe, &scores, asked);
-            for place in 0..scores.len() {
-                let moved = |by: f64| {
-                    let mut scores = scores;
-                    scores[place] += by;
-                    truth.loss(&universe, &scores, asked)
-                };
-                let difference = (moved(1e-5) - moved(-1e-5)) / 2e-5;
-                assert!((d[place] - difference).abs() < 1e-6, "{place}: {} against {difference}", d[place]);
-            }
+        let d = truth.d_scores(&universe, &scores);
+        for place in 0..scores.len() {
+            let moved = |by: f64| {
+                let mut scores = scores;
+                scores[place] += by;
+                truth.loss(&universe, &scores)
+            };
+            let difference = (moved(1e-5) - moved(-1e-5)) / 2e-5;
+            assert!((d[place] - difference).abs() < 1e-6, "{place}: {} against {difference}", d[place]);
         }
     }
 
     #[test]
     fn a_rule_that_finds_the_truth_gets_weight_and_one_that_misses_it_none() {
         let (universe, truth) = small();
-        for asked in Asked::BOTH {
-            let weights = fit(&universe, &[&[0, 2, 3], &[1, 4, 5]], &truth, asked, 1.0);
-            assert!(weights[0] > 0.3 && weights[1] == 0.0, "{weights:?}");
-        }
+        let weights = fit(&universe, &[&[0, 2, 3], &[1, 4, 5]], &truth, 1.0);
+        assert!(weights[0] > 0.3 && weights[1] == 0.0, "{weights:?}");
     }
 }

@@ -7,7 +7,7 @@ use rand::seq::SliceRandom;
 
 use super::Setting;
 use super::bodies::{Body, Walk};
-use super::choose::{Ground, Tried, numbers};
+use super::choose::{Ground, Tried};
 use super::fit::descend;
 use super::lines::Lines;
 use super::listing::{Most, bodies};
@@ -55,7 +55,7 @@ impl Ground for Lines {
             let fires: Vec<&[u32]> = fires.iter().map(Vec::as_slice).collect();
             descend(self.places(), &fires, &|scores| self.d_scores(scores, asked, with_valid), restraint)
         });
-        vec![numbers(tail, head)]
+        vec![tail.into_iter().zip(head).map(|(tail, head)| Number { tail, head }).collect()]
     }
 }
 
