@@ -259,9 +259,18 @@ fn report(plan: &Plan, done: &[(Size, usize, Measured)], threads: usize) -> Repo
         let name = growth.what.name();
         report.tables.push(Table {
             title: format!("as {name} grow"),
-            header: [name, "entities", "facts", "engine", "step ms", "MiB", "query ms", "MiB to the end"]
-                .map(String::from)
-                .to_vec(),
+            header: [
+                &format!("{name}, set"),
+                "entities",
+                "facts",
+                "engine",
+                "step ms",
+                "MiB",
+                "query ms",
+                "MiB to the end",
+            ]
+            .map(String::from)
+            .to_vec(),
             left: 0,
             rows: of.iter().map(row).collect(),
         });

@@ -29,9 +29,9 @@ const PAIRED: usize = 2500;
 /// Bodies that are kept for each rule that a search of the whole graph would keep.
 const KEPT: (usize, usize) = (9, 4);
 /// Rivals of one question, at most.
-const RIVALS: usize = 120;
+const RIVALS: usize = 500;
 /// The restraints that are tried.
-const RESTRAINTS: [f64; 3] = [1.0, 5.0, 20.0];
+const RESTRAINTS: [f64; 4] = [0.2, 1.0, 5.0, 20.0];
 
 /// A body with what was counted of it.
 type Measured = (f64, f64, Body);

@@ -192,6 +192,8 @@ impl Board {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::graph::{Graph, Triple};
+    use crate::rule::{Atom, Literal, Term};
 
     fn scores(join: Join) -> Vec<f64> {
         let numbers = [0.9, 0.5, 0.5, 0.2];
@@ -214,6 +216,29 @@ mod tests {
         let noisy = scores(Join::NoisyOr);
         assert!((1.0 - (-noisy[3]).exp() - 0.95).abs() < 1e-12 && noisy[4] == 0.0);
         assert_eq!(scores(Join::Sum), [0.9, 1.0, 0.7, 1.4, 0.0]);
+    }
+
+    #[test]
+    fn a_rule_counts_for_tails_by_one_number_and_for_heads_by_the_other() {
+        let fact = |predicate, head, tail| Triple {
+            head: Entity(head),
+            predicate: Predicate(predicate),
+            tail: Entity(tail),
+        };
+        let facts = [fact(0, 0, 1), fact(1, 0, 2), fact(1, 3, 1)];
+        let facts = Facts::from(&Graph::new(4, 3, 0, &facts, &[]));
+        let weighed = |predicate, tail, head| {
+            let atom = Atom::Pair(Predicate(predicate), Term::X, Term::Y);
+            let rule = Rule::new(Predicate(2), &[Literal::any_of(vec![atom])]);
+            Weighed { rule, number: Number { tail, head } }
+        };
+        let set = RuleSet::new(Predicate(2), Join::Sum, vec![weighed(0, 1.0, 0.0), weighed(1, 0.5, 2.0)]);
+        let solvers = set.solvers(&facts, Limits::default()).expect("sound rules");
+        let scores = |asked, known| set.scores(&solvers, asked, Entity(known), 4).0;
+        assert_eq!(scores(Asked::Tail, 0), [0.0, 1.0, 0.5, 0.0]);
+        assert_eq!(scores(Asked::Head, 1), [0.0, 0.0, 0.0, 2.0]);
+        // The rule of the greater number stands first; the one that counts nothing for heads is left out there.
+        assert_eq!((set.that_count(Asked::Tail), set.that_count(Asked::Head)), (vec![1, 0], vec![0]));
     }
 
     #[test]

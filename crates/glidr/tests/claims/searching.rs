@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use glidr::rank::Asked;
-use glidr::rule::Filler;
+use glidr::rule::{Filler, Number};
+use glidr::search::Join;
 use glidr::solve::{Facts, Limits, Measures, Solver};
 use glidr::{
     Background, Dataset, Entity, Extraction, Graph, Predicate, Ranking, Rule, Search, Split, Training,
@@ -246,6 +247,17 @@ fn a_large_graph_is_searched_by_a_sample_of_questions_alike_on_any_number_of_thr
         .run_rules(&sets, &targets[..1], &data, Limits::default(), &|_, _| {})
         .expect("there are test facts");
     assert_eq!((ranked.all.hits1, ranked.all.queries), (1.0, 120));
+}
+
+#[test]
+fn on_a_large_graph_the_weights_for_tails_and_for_heads_are_fitted_apart() {
+    let data = many_generations();
+    let lives = data.names().predicate("lives").expect("a predicate");
+    let search = Search { join: Some(Join::Sum), questions: 200, ..Search::default() };
+    let searched = search.run(&data, None, &[], &[lives], &|_| {}).expect("sound");
+    // Who lives where is told by a grandparent's city; of a city's two hundred no one is told so surely.
+    let numbers: Vec<Number> = searched.sets[0].rules.iter().map(|rule| rule.number).collect();
+    assert!(numbers.iter().any(|number| number.tail > 2.0 * number.head), "{numbers:?}");
 }
 
 #[test]
