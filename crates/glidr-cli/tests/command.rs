@@ -383,6 +383,32 @@ fn rules_that_search_finds_can_be_kept_and_ranked_with_again() {
     assert_eq!(mixed["queries"], direct["queries"]);
 }
 
+#[test]
+fn a_rule_with_two_numbers_answers_by_the_first_for_tails_and_by_the_second_for_heads() {
+    let folder = with_model();
+    let text = ":- join(wife, sum).\n0.25 / 2 :: wife(X, Y) :- husband(Y, X).\n";
+    fs::write(folder.path().join("own.rules"), text).expect("a small file");
+    for (given, answer, score) in
+        [("head Penelope", "Christopher", 0.25), ("tail Christopher", "Penelope", 2.0)]
+    {
+        let asked = format!("predict m.glidr --target wife --{given} --rules own.rules --known --json");
+        let found = json(&run(folder.path(), &asked));
+        let first = &found["answers"][0];
+        assert_eq!(
+            (first["entity"].as_str(), first["score"].as_f64()),
+            (Some(answer), Some(score)),
+            "{found}"
+        );
+    }
+    fs::write(folder.path().join("own.rules"), text.replace("/ 2", "/ wife")).expect("a small file");
+    let refused = run(folder.path(), "eval m.glidr --rules own.rules");
+    assert!(
+        stderr(&refused).contains("“/” must be followed by the number for heads"),
+        "{}",
+        stderr(&refused)
+    );
+}
+
 #[cfg(unix)]
 #[test]
 fn experiment_hands_over_to_the_program_beside_it_or_says_how_to_get_it() {
