@@ -7,15 +7,12 @@ use rand::seq::SliceRandom;
 
 use super::Setting;
 use super::bodies::{Body, Walk};
-use super::choose::{Ground, Tried};
-use super::fit::descend;
+use super::choose::Tried;
 use super::lines::Lines;
 use super::listing::{Most, bodies};
 use super::pool::{Pool, Sizes};
 use crate::graph::{Entity, Predicate, Split};
 use crate::random::{Purpose, stream};
-use crate::rank::Asked;
-use crate::rule::Number;
 use crate::solve::Ended;
 
 /// Graphs with more pairs of entities are large.
@@ -35,29 +32,6 @@ const RESTRAINTS: [f64; 4] = [0.2, 1.0, 5.0, 20.0];
 
 /// A body with what was counted of it.
 type Measured = (f64, f64, Body);
-
-impl Ground for Lines {
-    fn places(&self) -> usize {
-        self.places()
-    }
-
-    fn questions(&self) -> usize {
-        self.valid_questions()
-    }
-
-    fn gain(&self, tails: &[f64], heads: &[f64]) -> f64 {
-        self.gain(tails, Asked::Tail) + self.gain(heads, Asked::Head)
-    }
-
-    fn fits(&self, fires: &[&[u32]], restraint: f64, with_valid: bool) -> Vec<Vec<Number>> {
-        let [tail, head] = Asked::BOTH.map(|asked| {
-            let fires = self.only(asked, fires);
-            let fires: Vec<&[u32]> = fires.iter().map(Vec::as_slice).collect();
-            descend(self.places(), &fires, &|scores| self.d_scores(scores, asked, with_valid), restraint)
-        });
-        vec![tail.into_iter().zip(head).map(|(tail, head)| Number { tail, head }).collect()]
-    }
-}
 
 impl Setting<'_> {
     /// Searches one target's rules by a sample of its questions.
@@ -120,7 +94,7 @@ impl Setting<'_> {
             least_support: search.least_support,
             doubt: search.doubt,
         };
-        let pool = Pool::of(base, lines.places(), &positives, &trained, sizes);
+        let pool = Pool::of(base, lines.holds.len(), &positives, &trained, sizes);
         let mut tried = Tried::new(target, pool, &lines, &RESTRAINTS);
         tried.fit_at_once(&lines);
         (tried.measured, tried.ended) = (counted, ended);

@@ -15,7 +15,7 @@ const FREE_QUESTIONS: usize = 30;
 
 /// What a place holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Holds {
+pub(super) enum Holds {
     /// An answer that is asked for.
     Answer,
     /// A candidate that is not known to be true.
@@ -25,16 +25,16 @@ enum Holds {
 }
 
 /// One question and its places.
-struct Line {
-    asked: Asked,
+pub(super) struct Line {
+    pub asked: Asked,
     known: u32,
-    from_valid: bool,
+    pub from_valid: bool,
     /// Sorted.
-    answers: Vec<u32>,
+    pub answers: Vec<u32>,
     /// True ends that are not asked for, sorted: they do not count.
-    left_out: Vec<u32>,
+    pub left_out: Vec<u32>,
     /// (entity, place), sorted.
-    places: Vec<(u32, u32)>,
+    pub places: Vec<(u32, u32)>,
 }
 
 impl Line {
@@ -47,9 +47,10 @@ impl Line {
 
 /// All questions.
 pub(super) struct Lines {
-    all: Vec<Line>,
-    entities: usize,
-    holds: Vec<Holds>,
+    pub all: Vec<Line>,
+    pub entities: usize,
+    /// What each place holds.
+    pub holds: Vec<Holds>,
     valid: HashSet<(u32, u32)>,
 }
 
@@ -153,16 +154,6 @@ impl Lines {
                 line.left_out.insert(place, line.known);
             }
         }
-    }
-
-    /// How many places there are.
-    pub fn places(&self) -> usize {
-        self.holds.len()
-    }
-
-    /// Facts of *valid* that ask, once for each end.
-    pub fn valid_questions(&self) -> usize {
-        self.all.iter().filter(|line| line.from_valid).map(|line| line.answers.len()).sum()
     }
 
     /// The places of answers to training questions.
@@ -281,68 +272,5 @@ impl Lines {
                 }
             }
         }
-    }
-
-    /// The sum of reciprocal ranks of the answers to the questions of *valid* of one direction; ties take their mean.
-    pub fn gain(&self, scores: &[f64], asked: Asked) -> f64 {
-        let mut gain = 0.0;
-        for line in self.all.iter().filter(|line| line.from_valid && line.asked == asked) {
-            let silent = self.silent(line);
-            for goal in self.of(line, Holds::Answer).map(|place| scores[place]) {
-                let (mut above, mut equal) = (0usize, if goal == 0.0 { silent } else { 0 });
-                for place in self.of(line, Holds::Rival) {
-                    above += usize::from(scores[place] > goal);
-                    equal += usize::from(scores[place] == goal);
-                }
-                gain += 1.0 / (1.0 + above as f64 + equal as f64 / 2.0);
-            }
-        }
-        gain
-    }
-
-    /// The places of one direction among those that rules fire on.
-    pub fn only(&self, asked: Asked, fires: &[&[u32]]) -> Vec<Vec<u32>> {
-        let mut is_of = vec![false; self.holds.len()];
-        for line in self.all.iter().filter(|line| line.asked == asked) {
-            line.places.iter().for_each(|&(_, place)| is_of[place as usize] = true);
-        }
-        let of = |fires: &&[u32]| fires.iter().copied().filter(|&place| is_of[place as usize]).collect();
-        fires.iter().map(of).collect()
-    }
-
-    fn of(&self, line: &Line, holds: Holds) -> impl Iterator<Item = usize> {
-        let places = line.places.iter().map(|&(_, place)| place as usize);
-        places.filter(move |&place| self.holds[place] == holds)
-    }
-
-    /// Candidates without a place.
-    fn silent(&self, line: &Line) -> usize {
-        self.entities - line.places.len() - line.left_out.len()
-    }
-
-    /// The derivative by each score of − Σ ln (e^s⁺ / (e^s⁺ + Σ e^s over the rivals)), over the training
-    /// questions of one direction, or with those of *valid*.
-    pub fn d_scores(&self, scores: &[f64], asked: Asked, with_valid: bool) -> Vec<f64> {
-        let mut d_scores = vec![0.0; scores.len()];
-        let lines = self.all.iter().filter(|line| line.asked == asked);
-        for line in lines.filter(|line| with_valid || !line.from_valid) {
-            let counts = |place: &usize| {
-                self.holds[*place] == Holds::Rival || (self.holds[*place] == Holds::ValidRival && !with_valid)
-            };
-            let rivals: Vec<usize> =
-                line.places.iter().map(|&(_, place)| place as usize).filter(counts).collect();
-            let powers: Vec<f64> = rivals.iter().map(|&place| scores[place].min(500.0).exp()).collect();
-            let others = self.silent(line) as f64 + powers.iter().sum::<f64>();
-            let mut pull = 0.0;
-            for place in self.of(line, Holds::Answer) {
-                let own = scores[place].min(500.0).exp();
-                pull += 1.0 / (own + others);
-                d_scores[place] += own / (own + others) - 1.0;
-            }
-            for (place, power) in rivals.into_iter().zip(powers) {
-                d_scores[place] += power * pull;
-            }
-        }
-        d_scores
     }
 }

@@ -18,6 +18,7 @@ mod pool;
 mod propose;
 mod rank;
 mod rule_set;
+mod sampled;
 mod universe;
 
 use std::collections::{BTreeMap, HashMap};
