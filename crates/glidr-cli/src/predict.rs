@@ -253,6 +253,7 @@ impl Predict {
         answers.retain(|(entity, score)| *score > 0.0 && question.allows(*entity, self.known));
         answers.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
         answers.truncate(self.k);
+        let order = set.that_count(question.asked);
         let mut told = Told::new();
         for (entity, score) in answers {
             let (pair, without) = question.pair(entity);
@@ -260,7 +261,7 @@ impl Predict {
             if self.explain {
                 let fewer = without.map(|fact| facts_without(data, question.background, Some(fact)));
                 let facts = fewer.as_ref().unwrap_or(&facts);
-                for weighed in set.that_count(question.asked).into_iter().map(|rule| &set.rules[rule]) {
+                for weighed in order.iter().map(|&rule| &set.rules[rule]) {
                     if Solver::new(&weighed.rule, facts, limits())?.holds(pair.0, pair.1).value {
                         best = Some(judge(
                             &weighed.rule,
