@@ -76,7 +76,12 @@ pub struct Mnist {
 impl Mnist {
     /// Trains and reports.
     pub fn run(&self, json: bool, quiet: bool) -> anyhow::Result<ExitCode> {
-        let all = Digits::train(&self.data)?;
+        let begun = self.begun()?;
+        let settings = match &begun {
+            Some(run) => run.network.settings.clone(),
+            None => self.chosen()?,
+        };
+        let all = settings.prepare(Digits::train(&self.data)?);
         if self.validation >= all.len() {
             bail!(
                 "validation must leave images to train on, but holds out {} of {}",
@@ -88,13 +93,10 @@ impl Mnist {
         let (train, valid) = all.split(start);
         let train = train.split(self.images.unwrap_or(usize::MAX)).0;
         let started = Instant::now();
-        let run = match &self.judge {
-            Some(path) => Run::open(path)?,
-            None => match self.train(&train, quiet)? {
-                Some(run) => run,
-                None => return Ok(ExitCode::from(STOPPED)),
-            },
-        };
+        let mut run = begun.map_or_else(|| Run::new(settings, &train), Ok)?;
+        if self.judge.is_none() && !self.train(&mut run, &train, quiet)? {
+            return Ok(ExitCode::from(STOPPED));
+        }
         if !run.is_finished() {
             bail!("the run has done {} of {} steps: finish it with -o RUN --resume", run.step, run.steps());
         }
@@ -118,16 +120,21 @@ impl Mnist {
         Ok(settings)
     }
 
-    /// Trains to the end; nothing when it was stopped.
-    fn train(&self, digits: &Digits, quiet: bool) -> anyhow::Result<Option<Run>> {
-        let mut run = match &self.output {
-            Some(path) if self.resume => Run::open(path)?,
-            Some(path) if path.exists() => bail!(
+    /// The run to judge or to go on with.
+    fn begun(&self) -> anyhow::Result<Option<Run>> {
+        Ok(match (&self.judge, &self.output) {
+            (Some(path), _) => Some(Run::open(path)?),
+            (None, Some(path)) if self.resume => Some(Run::open(path)?),
+            (None, Some(path)) if path.exists() => bail!(
                 "{} is there already: add --resume to go on with it, or choose another name",
                 path.display()
             ),
-            _ => Run::new(self.chosen()?, digits)?,
-        };
+            _ => None,
+        })
+    }
+
+    /// Trains to the end, or until it is stopped; tells whether it is finished.
+    fn train(&self, run: &mut Run, digits: &Digits, quiet: bool) -> anyhow::Result<bool> {
         let stop = Arc::new(AtomicBool::new(false));
         let asked = Arc::clone(&stop);
         ctrlc::set_handler(move || {
@@ -135,7 +142,7 @@ impl Mnist {
                 std::process::exit(i32::from(STOPPED));
             }
         })?;
-        let bar = progress(&run, quiet);
+        let bar = progress(run, quiet);
         let (every, mut last, mut mean) = (Duration::from_secs(self.checkpoint_every), Instant::now(), None);
         let ended = run.go_on(digits, &stop, |run, loss| {
             let smooth = mean.map_or(loss, |mean| 0.98 * mean + 0.02 * loss);
@@ -167,7 +174,7 @@ impl Mnist {
             };
             let _ = writeln!(std::io::stderr().lock(), "{told}");
         }
-        Ok((ended == Ended::Finished).then_some(run))
+        Ok(ended == Ended::Finished)
     }
 
     fn report(&self, run: &Run, valid: &Digits, time: Duration, json: bool) -> anyhow::Result<ExitCode> {
@@ -175,7 +182,9 @@ impl Mnist {
         if !valid.is_empty() {
             judged.push(("validation", Confusion::of(&run.network, &run.parameters, valid)?));
         }
-        let test = if self.test || self.pictures.is_some() { Some(Digits::test(&self.data)?) } else { None };
+        let prepared = |digits| run.network.settings.prepare(digits);
+        let is_needed = self.test || self.pictures.is_some();
+        let test = is_needed.then(|| Digits::test(&self.data).map(prepared)).transpose()?;
         if let (Some(test), true) = (&test, self.test) {
             judged.push(("test", Confusion::of(&run.network, &run.parameters, test)?));
         }

@@ -13,8 +13,6 @@ pub enum Purpose {
     Order = 2,
     /// Data that is generated.
     Data = 3,
-    /// How far the images of a step are moved.
-    Moves = 4,
 }
 
 /// The stream for `purpose` at `place` under `seed`.

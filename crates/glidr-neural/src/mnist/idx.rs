@@ -10,8 +10,6 @@ use std::path::{Path, PathBuf};
 
 use flate2::read::MultiGzDecoder;
 use glidr::{Error, Result};
-use rand::RngExt;
-use rand::rngs::ChaCha8Rng;
 
 /// Pixels on a side of an image.
 pub const SIDE: usize = 28;
@@ -78,26 +76,6 @@ impl Digits {
     /// The pixels of one image.
     pub fn image(&self, number: usize) -> &[u8] {
         &self.pixels[number * SIDE * SIDE..][..SIDE * SIDE]
-    }
-
-    /// Some images, each moved by up to `most` pixels across and down, drawn from `random`; what comes in is dark.
-    #[must_use]
-    pub fn moved(&self, numbers: &[usize], most: usize, random: &mut ChaCha8Rng) -> Digits {
-        let labels = numbers.iter().map(|&number| self.labels[number]).collect();
-        let mut pixels = vec![0; numbers.len() * SIDE * SIDE];
-        for (&number, to) in numbers.iter().zip(pixels.chunks_exact_mut(SIDE * SIDE)) {
-            let [down, across] = [0; 2].map(|_: usize| random.random_range(0..=2 * most));
-            for (row, line) in self.image(number).chunks_exact(SIDE).enumerate() {
-                for (column, &pixel) in line.iter().enumerate() {
-                    let (row, column) = (row + down, column + across);
-                    let inside = |place: usize| (most..most + SIDE).contains(&place);
-                    if inside(row) && inside(column) {
-                        to[(row - most) * SIDE + column - most] = pixel;
-                    }
-                }
-            }
-        }
-        Digits { pixels, labels }
     }
 
     /// The images from `start` on, and those before it.
@@ -167,30 +145,6 @@ fn read_idx(path: &Path, magic: u32) -> Result<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::{Purpose, stream};
-
-    #[test]
-    fn a_moved_image_is_the_image_elsewhere_and_not_at_all_by_nothing() {
-        let pixels: Vec<u8> = (0..2 * SIDE * SIDE).map(|n| (n % 251) as u8 + 1).collect();
-        let digits = Digits { pixels, labels: vec![3, 5] };
-        let mut random = stream(1, Purpose::Moves, 0);
-        assert_eq!(digits.moved(&[1, 0], 0, &mut random).pixels, [digits.image(1), digits.image(0)].concat());
-        let mut met = std::collections::BTreeSet::new();
-        for _ in 0..100 {
-            let moved = digits.moved(&[1], 1, &mut random);
-            assert_eq!(moved.labels, [5]);
-            let at = |row: usize, column: usize| digits.image(1)[row * SIDE + column];
-            // The pixel that now lies in the middle says where it came from.
-            let middle = moved.pixels[14 * SIDE + 14];
-            let from =
-                (0..9).map(|n| (13 + n / 3, 13 + n % 3)).find(|&(row, column)| at(row, column) == middle);
-            let (row, column) = from.expect("moved by one at most");
-            assert_eq!(moved.pixels[10 * SIDE + 20], at(row - 4, column + 6));
-            met.insert((row, column));
-            assert_eq!(moved.pixels.contains(&0), (row, column) != (14, 14));
-        }
-        assert_eq!(met.len(), 9);
-    }
     use std::io::Write;
 
     fn images(count: u32) -> Vec<u8> {

@@ -6,6 +6,7 @@ pub mod network;
 pub mod pictures;
 pub mod settings;
 pub mod study;
+mod upright;
 
 pub use idx::Digits;
 pub use judge::Confusion;

@@ -3,6 +3,7 @@
 use glidr::{Error, Result, Schema};
 use serde::{Deserialize, Serialize};
 
+use super::idx::Digits;
 use crate::links::Clip;
 use crate::parameters::Pace;
 
@@ -32,6 +33,8 @@ pub struct Settings {
     pub key: usize,
     /// Whether the encoder is told where a patch lies; the paper's is not.
     pub places: bool,
+    /// Whether slanted images are made upright first, by [`Settings::prepare`]; the paper's are not.
+    pub upright: bool,
     /// Links weaker than this are none.
     pub least: f32,
     /// Links weaker than this have no derivative: between the two, what was clipped can come back.
@@ -50,8 +53,6 @@ pub struct Settings {
     pub sharpness: f32,
     /// Images in a batch.
     pub batch: usize,
-    /// Images are moved by up to so many pixels across and down while they are learned from, anew in every pass.
-    pub shift: usize,
     /// Passes over the training images.
     pub epochs: usize,
     /// A start whose first pass ends with a mean loss above this is given up for another; none: every start is kept.
@@ -82,6 +83,7 @@ impl Default for Settings {
             embedding: 64,
             key: 8,
             places: false,
+            upright: false,
             least: 0.5,
             felt: 0.3,
             firm: false,
@@ -91,7 +93,6 @@ impl Default for Settings {
             spread: 0.5,
             sharpness: 10.0,
             batch: 64,
-            shift: 0,
             epochs: 32,
             poor: None,
             rate: 0.001,
@@ -116,7 +117,6 @@ impl Settings {
             ("embedding", self.embedding, 1, 4096),
             ("key", self.key, 1, 1024),
             ("batch", self.batch, 1, 4096),
-            ("shift", self.shift, 0, 14),
             ("epochs", self.epochs, 1, 10_000),
         ];
         for (name, value, least, most) in counts {
@@ -144,6 +144,11 @@ impl Settings {
             }
         }
         Schema::new(self.variables, self.predicates, self.properties)
+    }
+
+    /// Images as the network is to see them, in training and ever after.
+    pub fn prepare(&self, digits: Digits) -> Digits {
+        if self.upright { digits.upright() } else { digits }
     }
 
     /// Which links are none.
@@ -183,11 +188,22 @@ mod tests {
         let files = [
             include_str!("../../../../experiments/mnist-beyond.toml"),
             include_str!("../../../../experiments/mnist-large.toml"),
+            include_str!("../../../../experiments/mnist-upright.toml"),
         ];
         for text in files {
             let settings: Settings = toml::from_str(text).expect("settings by their names");
             assert!(settings.check().is_ok(), "{settings:?}");
         }
+    }
+
+    #[test]
+    fn images_are_made_upright_where_that_is_asked_for_only() {
+        let pixels = (0..784).map(|n| if n % 28 == n / 28 { 200 } else { 0 }).collect();
+        let slanted = Digits { pixels, labels: vec![1] };
+        let prepared = |upright| Settings { upright, ..Settings::default() }.prepare(slanted.clone());
+        assert_eq!(prepared(false), slanted);
+        assert_eq!(prepared(true), slanted.clone().upright());
+        assert_ne!(prepared(true), slanted);
     }
 
     #[test]

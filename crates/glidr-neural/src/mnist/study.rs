@@ -122,14 +122,12 @@ impl Run {
             shuffle(&mut self.order, &mut stream(settings.seed, Purpose::Order, epoch as u64));
         }
         let some = &self.order[within * settings.batch..][..settings.batch];
-        let mut random = stream(settings.seed, Purpose::Moves, self.step as u64);
-        let batch = digits.moved(some, settings.shift, &mut random);
+        let labels: Vec<u8> = some.iter().map(|&number| digits.labels[number]).collect();
         let device = Device::flex().autodiff();
         let leaves = self.parameters.leaves(&device, true);
-        let all: Vec<usize> = (0..batch.len()).collect();
-        let patches = self.network.patches(&batch, &all, &device)?;
+        let patches = self.network.patches(digits, some, &device)?;
         let felt = settings.felt(self.step, self.steps());
-        let loss = self.network.loss(&leaves, &patches, &batch.labels, felt)?;
+        let loss = self.network.loss(&leaves, &patches, &labels, felt)?;
         let value = numbers(&loss)?[0];
         let gradients = loss.backward();
         let (step, steps) = (self.step, self.steps());
