@@ -10,27 +10,20 @@
 //! candidates are true, nor at *test*.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
-use rayon::prelude::*;
 use serde::Serialize;
 
 use super::RuleSet;
+use super::both::{Answer, answer};
 use super::choose::SHARED_QUESTIONS;
-use crate::error::{Error, Result};
-use crate::graph::{Dataset, Entity, Graph, Predicate, Split, Triple};
-use crate::infer::lane_width;
-use crate::model::{Background, Model};
-use crate::rank::{
-    Asked, Bounds, REFUSED, Rank, Ranked, Ranking, Scorer, TIE, Ties, Truth, count, irreflexive, questions,
-    truth,
-};
-use crate::solve::{Ended, Facts, Limits, Solver};
+use crate::error::Result;
+use crate::graph::{Dataset, Predicate, Split};
+use crate::model::Model;
+use crate::rank::{Rank, Ranked, Ranking, Ties, count};
+use crate::solve::{Ended, Limits};
 
 /// The shares that are tried.
 const SHARES: [f64; 10] = [0.0, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 0.9, 1.0];
-/// How far, relative to it, a score may be above its bound: sums in another order differ by a little.
-const SLACK: f64 = 1e-4;
 
 /// How much of one target's score is soft.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -48,29 +41,6 @@ pub struct Share {
 pub struct Joined {
     /// The shares; a target that is not here has share 0.
     pub shares: Vec<Share>,
-}
-
-/// One question's answer with its rank under each share.
-struct Answer {
-    fact: Triple,
-    asked: Asked,
-    ranks: Vec<f64>,
-}
-
-/// All that the questions have in common.
-struct Room<'a> {
-    ranking: &'a Ranking,
-    model: &'a Model,
-    sets: &'a [RuleSet],
-    data: &'a Dataset,
-    graph: &'a Graph,
-    facts: &'a Facts,
-    limits: Limits,
-    /// The slow twin: score every candidate.
-    plainly: bool,
-    questions: &'a Truth,
-    truth: &'a Truth,
-    irreflexive: Vec<bool>,
 }
 
 impl Joined {
@@ -182,197 +152,5 @@ impl Joined {
         let mut ranked = count(ranks, &[], data, convention, left_out);
         ranked.without_rules = without.iter().map(|p| names.predicates.name(p.0).to_owned()).collect();
         Ok((ranked, ended))
-    }
-}
-
-/// Answers every question of the split under each of its target's shares.
-#[expect(clippy::too_many_arguments, reason = "what a ranking needs, twice")]
-fn answer(
-    ranking: &Ranking,
-    model: &Model,
-    sets: &[RuleSet],
-    data: &Dataset,
-    limits: Limits,
-    plainly: bool,
-    shares: &(dyn Fn(Predicate) -> Vec<f64> + Sync),
-    watch: &(dyn Fn(usize, usize) + Sync),
-) -> Result<(Vec<Answer>, Ended)> {
-    let names = data.names();
-    let chosen = |fact: &&Triple| {
-        model.training.targets.is_empty() || model.target(names.predicates.name(fact.predicate.0)).is_ok()
-    };
-    let held_out: Vec<Triple> = data.split(ranking.split).iter().filter(chosen).copied().collect();
-    if held_out.is_empty() {
-        return Err(Error::Mismatch(format!(
-            "{} must hold a fact about one of the targets to rank, but {} has none there",
-            ranking.split.name(),
-            data.source
-        )));
-    }
-    let background: Vec<Triple> =
-        Background::Train.splits().iter().flat_map(|&split| data.split(split)).copied().collect();
-    let sizes = (names.entities.len(), names.predicates.len(), names.properties.len());
-    let facts = Facts::from(&Graph::new(sizes.0, sizes.1, sizes.2, &background, data.traits()));
-    let view = model.view(data, Background::Train)?;
-    let (truth, questions) = (truth(data), questions(&held_out));
-    let mut tasks: BTreeMap<(Predicate, Asked), Vec<Entity>> = BTreeMap::new();
-    for &(predicate, asked, known) in questions.keys() {
-        tasks.entry((predicate, asked)).or_default().push(known);
-    }
-    for known in tasks.values_mut() {
-        known.sort_unstable();
-    }
-    let room = Room {
-        ranking,
-        model,
-        sets,
-        data,
-        graph: &view.graph,
-        facts: &facts,
-        limits,
-        plainly,
-        questions: &questions,
-        truth: &truth,
-        irreflexive: irreflexive(data, ranking.self_answers),
-    };
-    let (done, all) = (AtomicUsize::new(0), 2 * held_out.len());
-    let answered: Vec<(Vec<Answer>, Ended)> = tasks
-        .par_iter()
-        .map(|(&(predicate, asked), known)| {
-            let found = room.task(predicate, asked, known, &shares(predicate))?;
-            let now = done.fetch_add(found.0.len(), Ordering::Relaxed) + found.0.len();
-            watch(now, all);
-            Ok(found)
-        })
-        .collect::<Result<_>>()?;
-    let ended = answered.iter().map(|(_, ended)| *ended).find(|ended| *ended != Ended::Complete);
-    let answers = answered.into_iter().flat_map(|(answers, _)| answers).collect();
-    Ok((answers, ended.unwrap_or(Ended::Complete)))
-}
-
-impl Room<'_> {
-    /// Answers the questions of one target that ask for the same end.
-    fn task(
-        &self,
-        predicate: Predicate,
-        asked: Asked,
-        known: &[Entity],
-        shares: &[f64],
-    ) -> Result<(Vec<Answer>, Ended)> {
-        let set = self.sets.iter().find(|set| set.target == predicate);
-        let solvers = set.map(|set| set.solvers(self.facts, self.limits)).transpose()?.unwrap_or_default();
-        let name = self.data.names().predicates.name(predicate.0);
-        let ensemble = self.model.target(name).ok().filter(|ensemble| !ensemble.rules.is_empty());
-        let rounds = self.ranking.rounds.unwrap_or(self.model.training.rounds);
-        let scorer =
-            ensemble.map(|e| Scorer::new(e, self.model.schema, self.graph, rounds, self.ranking.hard));
-        let (mut answers, mut ended) = (Vec::new(), Ended::Complete);
-        for known in known.chunks(lane_width(self.graph)) {
-            let bounds: Vec<Option<Bounds>> = match &scorer {
-                Some(scorer) if !self.plainly => scorer.bounds(asked, known).into_iter().map(Some).collect(),
-                _ => vec![None; known.len()],
-            };
-            for (&known, bounds) in known.iter().zip(&bounds) {
-                let (hard, how) = self.searched(set, &solvers, asked, known);
-                if how != Ended::Complete {
-                    ended = how;
-                }
-                let key = (predicate, asked, known);
-                self.question(key, &hard, scorer.as_ref(), bounds.as_ref(), shares, &mut answers);
-            }
-        }
-        Ok((answers, ended))
-    }
-
-    /// Every candidate's searched score but for a refused one's, divided by the most of them.
-    fn searched(
-        &self,
-        set: Option<&RuleSet>,
-        solvers: &[Solver],
-        asked: Asked,
-        known: Entity,
-    ) -> (Vec<f64>, Ended) {
-        let entities = self.graph.entities();
-        let Some(set) = set else { return (vec![0.0; entities], Ended::Complete) };
-        let (mut scores, ended) = set.scores(solvers, asked, known, entities);
-        if self.irreflexive[set.target.index()] {
-            scores[known.index()] = 0.0;
-        }
-        let most = scores.iter().copied().fold(0.0, f64::max);
-        if most > 0.0 {
-            for score in &mut scores {
-                *score /= most;
-            }
-        }
-        (scores, ended)
-    }
-
-    fn question(
-        &self,
-        key: (Predicate, Asked, Entity),
-        hard: &[f64],
-        scorer: Option<&Scorer>,
-        bounds: Option<&Bounds>,
-        shares: &[f64],
-        answers: &mut Vec<Answer>,
-    ) {
-        let (predicate, asked, known) = key;
-        let (targets, true_answers) = (&self.questions[&key], &self.truth[&key]);
-        let pairs = |of: &[Entity]| -> Vec<_> { of.iter().map(|&e| asked.pair(known, e)).collect() };
-        let scores = |of: &[Entity]| -> Vec<f64> {
-            let found = scorer.map_or(vec![0.0; of.len()], |scorer| scorer.scores(&pairs(of)));
-            found.into_iter().map(f64::from).collect()
-        };
-        let is_refused = |entity: Entity| self.irreflexive[predicate.0 as usize] && entity == known;
-        let everyone: Vec<Entity> =
-            (0..hard.len() as u32).map(Entity).filter(|&entity| !is_refused(entity)).collect();
-        // The most that any candidate has; without bounds all are scored anyway.
-        let most = match (scorer, bounds) {
-            (None, _) => 0.0,
-            (Some(scorer), Some(_)) => scorer
-                .best(asked, known, 1, |entity| !is_refused(entity))
-                .first()
-                .map_or(0.0, |best| f64::from(best.score)),
-            (Some(_), None) => scores(&everyone).into_iter().fold(0.0, f64::max),
-        };
-        let soft = |score: f64| if most > 0.0 { score / most } else { 0.0 };
-        let joined =
-            |share: f64, entity: Entity, soft: f64| (1.0 - share) * hard[entity.index()] + share * soft;
-        let goals: Vec<Vec<f64>> = targets
-            .iter()
-            .zip(scores(targets))
-            .map(|(&target, score)| {
-                let goal = |&share: &f64| joined(share, target, soft(score));
-                let refused = vec![f64::from(REFUSED); shares.len()];
-                if is_refused(target) { refused } else { shares.iter().map(goal).collect() }
-            })
-            .collect();
-        let tie = f64::from(TIE);
-        let lowest = |place: usize| goals.iter().map(|goal| goal[place]).fold(f64::INFINITY, f64::min);
-        let floors: Vec<f64> = (0..shares.len()).map(|place| lowest(place) * (1.0 - 2.0 * tie)).collect();
-        // A rival counts only where it could reach the lowest goal under some share.
-        let counts = |rival: &Entity| {
-            let Some(bounds) = bounds else { return true };
-            let most = soft(f64::from(bounds.of(*rival)) * (1.0 + SLACK));
-            shares.iter().zip(&floors).any(|(&share, &floor)| joined(share, *rival, most) >= floor)
-        };
-        let mut rivals = everyone;
-        rivals.retain(|rival| true_answers.binary_search(rival).is_err() && counts(rival));
-        let rival_scores = scores(&rivals);
-        for (&target, goals) in targets.iter().zip(&goals) {
-            let (head, tail) = asked.pair(known, target);
-            let fact = Triple { head, predicate, tail };
-            let rank = |(&share, &goal): (&f64, &f64)| {
-                let (least, most) = (goal * (1.0 - tie), goal * (1.0 + tie));
-                let (mut above, mut ties) = (0usize, 0usize);
-                for (&rival, &score) in rivals.iter().zip(&rival_scores) {
-                    let score = joined(share, rival, soft(score));
-                    above += usize::from(score > most);
-                    ties += usize::from(score >= least && score <= most);
-                }
-                1.0 + above as f64 + self.ranking.share_of(ties, fact, asked)
-            };
-            answers.push(Answer { fact, asked, ranks: shares.iter().zip(goals).map(rank).collect() });
-        }
     }
 }
