@@ -19,8 +19,6 @@ use crate::layer::numbers;
 const ZOOM: usize = 6;
 /// The strongest links of an image that are drawn.
 const ARROWS: usize = 14;
-const COLOURS: [&str; 8] =
-    ["#4c78a8", "#f58518", "#54a24b", "#e45756", "#72b7b2", "#b279a2", "#9d755d", "#eeca3b"];
 
 /// The slots of every rule filled by the top 0.25 of their weight.
 fn fillings(run: &Run) -> Vec<Filling> {
@@ -87,11 +85,13 @@ struct Picture {
     width: usize,
     height: usize,
     body: String,
+    /// What lies above all else.
+    above: String,
 }
 
 impl Picture {
     fn new(width: usize, height: usize) -> Self {
-        Picture { width, height, body: String::new() }
+        Picture { width, height, body: String::new(), above: String::new() }
     }
 
     fn add(&mut self, element: &str) {
@@ -105,14 +105,40 @@ impl Picture {
         ));
     }
 
+    /// An arrow, a little to its left so that one back finds place, and what is written on it, three names a line.
+    fn arrow(&mut self, from: (f32, f32), to: (f32, f32), names: &[String]) {
+        let (dx, dy) = (to.0 - from.0, to.1 - from.1);
+        let (along, across) = ((dx / dx.hypot(dy), dy / dx.hypot(dy)), 4.0);
+        let at = |share: f32, past: f32| {
+            (
+                from.0 + share * dx + past * along.0 + across * along.1,
+                from.1 + share * dy + past * along.1 - across * along.0,
+            )
+        };
+        let ((x1, y1), (x2, y2)) = (at(0.0, 18.0), at(1.0, -20.0));
+        self.add(&format!(
+            "<line x1=\"{x1:.1}\" y1=\"{y1:.1}\" x2=\"{x2:.1}\" y2=\"{y2:.1}\" stroke=\"#f58518\" stroke-width=\"1.5\" \
+             marker-end=\"url(#end)\"/>"
+        ));
+        let (x, y) = at(0.33, 0.0);
+        let lines: Vec<String> = names.chunks(3).map(|some| some.join(" ")).collect();
+        for (number, line) in lines.iter().enumerate() {
+            let y = y + 4.0 + 11.0 * (number as f32 - (lines.len() - 1) as f32 / 2.0);
+            self.above += &format!(
+                "<text x=\"{x:.1}\" y=\"{y:.1}\" font-size=\"11\" text-anchor=\"middle\" fill=\"#1f4e79\" stroke=\"#fff\" \
+                 stroke-width=\"3\" paint-order=\"stroke\">{line}</text>\n"
+            );
+        }
+    }
+
     fn text(&self) -> String {
         let (width, height) = (self.width, self.height);
         format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" \
              height=\"{height}\" font-family=\"sans-serif\">\n<defs><marker id=\"end\" viewBox=\"0 0 8 8\" refX=\"7\" \
              refY=\"4\" markerWidth=\"5\" markerHeight=\"5\" orient=\"auto\"><path d=\"M0 0L8 4L0 8z\" \
-             fill=\"#f58518\"/></marker></defs>\n<rect width=\"{width}\" height=\"{height}\" fill=\"#fff\"/>\n{}</svg>\n",
-            self.body
+             fill=\"#f58518\"/></marker></defs>\n<rect width=\"{width}\" height=\"{height}\" fill=\"#fff\"/>\n{}{}</svg>\n",
+            self.body, self.above
         )
     }
 }
@@ -183,33 +209,27 @@ fn links(shown: &Shown, digits: &Digits, predicate: usize) -> Picture {
     picture
 }
 
-/// The first rule of every digit: its variables in a ring, an arrow for every literal.
+/// The first rule of every digit: its variables in a ring, an arrow for each direction of a slot, named by the
+/// predicates of which one must hold.
 fn rules(run: &Run) -> Picture {
-    let (schema, size) = (run.network.schema, 240);
+    let (schema, size) = (run.network.schema, 300);
     let each = run.network.settings.rules_per_digit;
-    let mut picture = Picture::new(5 * size, 2 * size);
+    let mut picture = Picture::new(5 * size, 2 * size + 10);
     for (digit, filling) in fillings(run).iter().step_by(each).enumerate() {
-        let (middle_x, middle_y) = ((digit % 5 * size + 120) as f32, (digit / 5 * size + 130) as f32);
-        picture.label(middle_x, middle_y - 106.0, 18, "#000", &format!("digit {digit}"));
+        let (middle_x, middle_y) = ((digit % 5 * size + 150) as f32, (digit / 5 * size + 165) as f32);
+        picture.label(middle_x, middle_y - 137.0, 18, "#000", &format!("digit {digit}"));
         let place = |variable: usize| {
             let angle = std::f32::consts::TAU * (variable as f32 + 0.5) / schema.variables as f32;
-            (middle_x - 78.0 * angle.cos(), middle_y - 78.0 * angle.sin())
+            (middle_x - 118.0 * angle.cos(), middle_y - 118.0 * angle.sin())
         };
         for (slot, (i, j)) in schema.pairs().enumerate() {
-            for (number, &filler) in filling.slot(slot).iter().enumerate() {
-                let Some(predicate) = predicate(filler) else { continue };
-                let (from, to) = if matches!(filler, Filler::Direct(_)) { (i, j) } else { (j, i) };
-                let ((x1, y1), (x2, y2)) = (place(from), place(to));
-                let colour = COLOURS[predicate % COLOURS.len()];
-                let (dx, dy) = ((x2 - x1), (y2 - y1));
-                let (along, lift) = (dx.hypot(dy), 12.0 * number as f32);
-                let (end_x, end_y) = (x2 - dx / along * 20.0, y2 - dy / along * 20.0);
-                picture.add(&format!(
-                    "<line x1=\"{x1:.1}\" y1=\"{y1:.1}\" x2=\"{end_x:.1}\" y2=\"{end_y:.1}\" stroke=\"{colour}\" \
-                     stroke-width=\"2\" marker-end=\"url(#end)\"/>"
-                ));
-                let (x, y) = (x1 + dx * 0.4, y1 + dy * 0.4 - 3.0 - lift);
-                picture.label(x, y, 12, colour, &format!("p{}", predicate + 1));
+            for (from, to, direct) in [(i, j, true), (j, i, false)] {
+                let of_this = |filler: &&Filler| matches!(filler, Filler::Direct(_)) == direct;
+                let some = filling.slot(slot).iter().filter(of_this).filter_map(|&filler| predicate(filler));
+                let names: Vec<String> = some.map(|predicate| format!("p{}", predicate + 1)).collect();
+                if !names.is_empty() {
+                    picture.arrow(place(from), place(to), &names);
+                }
             }
         }
         for variable in 0..schema.variables {
