@@ -73,9 +73,13 @@ impl Figure {
         if plots.is_empty() {
             return String::new();
         }
+        // Words beside points need room.
+        let points = self.series.iter().flat_map(|series| &series.points);
+        let has_words = points.clone().any(|point| !point.label.is_empty());
+        let (width, height) = if has_words { (1100.0, 680.0) } else { (720.0, 440.0) };
         let mut layout = Layout::auto_from_plots(&plots)
-            .with_width(720.0)
-            .with_height(440.0)
+            .with_width(width)
+            .with_height(height)
             .with_title(&self.title)
             .with_x_label(&self.x)
             .with_y_label(&self.y);
@@ -94,6 +98,10 @@ impl Figure {
         }
         if self.log_y {
             layout = layout.with_log_y();
+        }
+        if has_words && self.log_x {
+            let (least, most) = points.fold((f64::INFINITY, 0.0f64), |(a, b), p| (a.min(p.x), b.max(p.x)));
+            layout = layout.with_x_axis_min(least / 1.5).with_x_axis_max(most * 2.0);
         }
         if let Some((least, most)) = self.y_range {
             layout = layout.with_y_axis_min(least).with_y_axis_max(most);
