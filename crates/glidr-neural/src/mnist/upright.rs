@@ -26,6 +26,8 @@ fn lean(image: &[u8]) -> (f64, f64) {
         middle.0 += f64::from(bright) * row;
         middle.1 += f64::from(bright) * column;
     }
+    // A dark image leans nowhere.
+    let total = f64::max(total, 1.0);
     middle = (middle.0 / total, middle.1 / total);
     let (mut both, mut down) = (0.0, 0.0);
     for (place, &bright) in pixels() {
