@@ -14,6 +14,7 @@ pub const DIGITS: usize = 10;
 /// predicates, N = 4, one rule per digit, links below 0.5 clipped); the rest was chosen on validation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a setting of its own")]
 pub struct Settings {
     /// Binary predicates to learn.
     pub predicates: usize,

@@ -39,6 +39,7 @@ fn lean(image: &[u8]) -> (f64, f64) {
 }
 
 /// Moves every row against the lean; between two pixels lies their weighted mean, what comes in is dark.
+#[expect(clippy::cast_sign_loss, reason = "columns inside of the image and brightness are never below 0")]
 fn set_upright(image: &mut [u8]) {
     let (middle, lean) = lean(image);
     for (row, line) in image.chunks_exact_mut(SIDE).enumerate() {
@@ -60,6 +61,7 @@ mod tests {
     use super::*;
 
     /// A stroke two pixels wide through the middle, leaning by `lean` columns per row.
+    #[expect(clippy::cast_sign_loss, reason = "columns lie inside of the image")]
     fn stroke(lean: f64) -> Vec<u8> {
         let mut image = vec![0; SIDE * SIDE];
         for row in 6..22 {
