@@ -13,7 +13,7 @@ use glidr::{Background, Dataset, Entity, Extraction, Model, Predicate, Split};
 use serde_json::{Value, json};
 
 use crate::output::{Output, table};
-use crate::rule_file::{RuleFile, facts_without, rule_names};
+use crate::rule_file::{RuleFile, rule_names};
 use crate::search::{self, SearchFlags};
 use crate::settings::{HardFlags, Looked};
 use crate::sources::{open_both, say_lacking};
@@ -202,6 +202,6 @@ impl Explain {
             found.sets.into_iter().flat_map(|set| set.rules).map(|weighed| weighed.rule).collect()
         };
         let rules = rules.into_iter().filter(|rule| rule.target == target).map(|rule| (rule, None)).collect();
-        judge_all(rules, &facts_without(data, background, asked), rule_names(data.names()))
+        judge_all(rules, &Facts::from(&background.graph(data, asked)), rule_names(data.names()))
     }
 }

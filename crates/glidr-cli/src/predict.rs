@@ -13,7 +13,7 @@ use glidr::{Background, Dataset, Entity, Extraction, Model, Predicate, Scorer, S
 use serde_json::{Value, json};
 
 use crate::output::{Output, table};
-use crate::rule_file::{RuleFile, facts_of, facts_without, rule_names};
+use crate::rule_file::{RuleFile, rule_names};
 use crate::search::{self, SearchFlags};
 use crate::settings::{HardFlags, Looked, SelfFlag};
 use crate::sources::{open_both, say_lacking};
@@ -242,7 +242,7 @@ impl Predict {
             search::run(search, model, data, &[], &[target], output)?.sets
         };
         let Some(set) = sets.into_iter().find(|set| set.target == target) else { return Ok(Told::new()) };
-        let facts = facts_of(data, question.background);
+        let facts = Facts::from(&question.background.graph(data, None));
         let solvers = set.solvers(&facts, self.search.limits())?;
         let entities = data.names().entities.len();
         let (scores, ended) = set.scores(&solvers, question.asked, question.known, entities);
@@ -259,7 +259,7 @@ impl Predict {
             let (pair, without) = question.pair(entity);
             let mut best = None;
             if self.explain {
-                let fewer = without.map(|fact| facts_without(data, question.background, Some(fact)));
+                let fewer = without.map(|fact| Facts::from(&question.background.graph(data, Some(fact))));
                 let facts = fewer.as_ref().unwrap_or(&facts);
                 for weighed in order.iter().map(|&rule| &set.rules[rule]) {
                     if Solver::new(&weighed.rule, facts, limits())?.holds(pair.0, pair.1).value {

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::Context;
-use glidr::graph::{Triple, Vocabulary};
+use glidr::graph::Vocabulary;
 use glidr::rule::{Clause, Number, RuleNames, parse_rules, quoted};
 use glidr::search::{Join, RuleSet, Weighed};
 use glidr::solve::{Facts, Limits, Solver};
-use glidr::{Background, Dataset, Graph, Predicate, Rule};
+use glidr::{Background, Dataset, Predicate, Rule};
 
 /// Added to a rule's answers when its confidence is counted, as the search does.
 const DOUBT: f64 = 5.0;
@@ -50,7 +50,7 @@ impl RuleFile {
 
     /// The rules by target; a rule without a number gets the confidence counted on *facts* and *train*.
     pub fn sets(self, data: &Dataset) -> anyhow::Result<Vec<RuleSet>> {
-        let facts = facts_of(data, Background::Train);
+        let facts = Facts::from(&Background::Train.graph(data, None));
         let mut by_target: BTreeMap<Predicate, Vec<Weighed>> = BTreeMap::new();
         for (rule, number) in self.rules {
             let number = match number {
@@ -62,21 +62,6 @@ impl RuleFile {
         let join = |target| self.joins.get(&target).copied().unwrap_or(Join::NoisyOr);
         Ok(by_target.into_iter().map(|(target, rules)| RuleSet::new(target, join(target), rules)).collect())
     }
-}
-
-/// The facts of some splits, by the data's numbers.
-pub fn facts_of(data: &Dataset, background: Background) -> Facts {
-    facts_without(data, background, None)
-}
-
-/// The same without one fact.
-pub fn facts_without(data: &Dataset, background: Background, without: Option<Triple>) -> Facts {
-    let names = data.names();
-    let facts = background.splits().iter().flat_map(|&split| data.split(split)).copied();
-    let facts: Vec<Triple> = facts.filter(|&fact| Some(fact) != without).collect();
-    let (entities, predicates, properties) =
-        (names.entities.len(), names.predicates.len(), names.properties.len());
-    Facts::from(&Graph::new(entities, predicates, properties, &facts, data.traits()))
 }
 
 /// The names that rules over some data are printed with.

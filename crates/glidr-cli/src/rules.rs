@@ -15,7 +15,7 @@ use serde_json::json;
 
 use crate::listing::{Format, Shown};
 use crate::output::Output;
-use crate::rule_file::{RuleFile, facts_of, rule_names, text_of};
+use crate::rule_file::{RuleFile, rule_names, text_of};
 use crate::search::{self, SearchFlags, targets_of};
 use crate::settings::HardFlags;
 use crate::sources::{open_both, open_data};
@@ -220,7 +220,7 @@ impl Rules {
         let as_text = searched.is_some() && self.format == Format::Text && !output.json;
         let measures = !self.no_measures && (!as_text || filtered || self.sort != Sort::Votes);
         let ground = measures.then(|| {
-            let facts = facts_of(data, Background::Train);
+            let facts = Facts::from(&Background::Train.graph(data, None));
             Ground { graph: Graph::new(0, 0, 0, &[], &[]), facts, data }
         });
         let (mut rules, mut kept) = (Vec::new(), Vec::new());

@@ -100,8 +100,6 @@ pub fn targets_of(model: &Model, data: &Dataset) -> Vec<Predicate> {
     let mut targets: Vec<Predicate> = seen.map(|fact| fact.predicate).collect();
     targets.sort_unstable();
     targets.dedup();
-    targets.retain(|target| {
-        model.training.targets.is_empty() || model.target(names.predicates.name(target.0)).is_ok()
-    });
+    targets.retain(|target| model.ranks(names.predicates.name(target.0)));
     targets
 }

@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use glidr::graph::Triple;
-use glidr::solve::{Ended, Limits, Solver};
+use glidr::solve::{Ended, Facts, Limits, Solver};
 use glidr::{Background, Dataset, Entity, Predicate};
 use serde_json::{Value, json};
 
 use crate::output::{Output, counted};
-use crate::rule_file::{RuleFile, facts_of, rule_names};
+use crate::rule_file::{RuleFile, rule_names};
 use crate::settings::Looked;
 use crate::sources::open_data;
 
@@ -79,7 +79,7 @@ impl Solve {
         let data = open_data(self.data.as_deref(), self.seed, output)?;
         let sets = RuleFile::open(&self.rules, &data)?.sets(&data)?;
         let background = Background::from(self.background);
-        let facts = facts_of(&data, background);
+        let facts = Facts::from(&background.graph(&data, None));
         let limits = Limits { time: self.time.map(Duration::from_secs), answers: self.limit };
         let mut found: BTreeMap<(Predicate, Entity, Entity), New> = BTreeMap::new();
         let mut ended = Ended::Complete;

@@ -11,7 +11,7 @@ use std::process::Command;
 use glidr::graph::Vocabulary;
 use glidr::rule::{Clause, RuleNames, parse_rules};
 use glidr::solve::{Facts, Limits, Solver};
-use glidr::{Dataset, Graph, Predicate, Rule, Search, Split};
+use glidr::{Background, Dataset, Predicate, Rule, Search, Split};
 
 /// What is derived: rule, head, tail.
 type Derived = BTreeSet<(usize, String, String)>;
@@ -43,9 +43,7 @@ impl Case {
         // The command lists rules by target, and of a target by number and by the rules.
         let mut rules = rules.to_vec();
         rules.sort();
-        let triples: Vec<_> = Split::ALL.into_iter().flat_map(|split| data.split(split)).copied().collect();
-        let sizes = [names.entities.len(), names.predicates.len(), names.properties.len()];
-        let facts = Facts::from(&Graph::new(sizes[0], sizes[1], sizes[2], &triples, data.traits()));
+        let facts = Facts::from(&Background::All.graph(&data, None));
         let mut expected = Derived::new();
         for (place, rule) in rules.iter().enumerate() {
             let solver = Solver::new(rule, &facts, Limits::default()).expect("a rule of the language");

@@ -292,11 +292,7 @@ mod tests {
     #[test]
     fn without_noise_the_facts_of_a_planted_target_are_the_answers_of_its_rule() {
         let made = small().run().expect("sound settings");
-        let names = made.data.names();
-        let background: Vec<Triple> =
-            Background::Facts.splits().iter().flat_map(|&split| made.data.split(split)).copied().collect();
-        let sizes = (names.entities.len(), names.predicates.len(), names.properties.len());
-        let facts = Facts::new(sizes.0, sizes.1, sizes.2, &background, made.data.traits());
+        let facts = Facts::from(&Background::Facts.graph(&made.data, None));
         for rule in &made.rules {
             let answers = Solver::new(rule, &facts, Limits::default()).expect("a sound rule").answers().value;
             let mut known: Vec<(Entity, Entity)> = Split::ALL
@@ -329,9 +325,7 @@ mod tests {
     #[test]
     fn every_literal_of_a_planted_rule_counts() {
         let made = small().run().expect("sound settings");
-        let names = made.data.names();
-        let sizes = (names.entities.len(), names.predicates.len(), names.properties.len());
-        let facts = Facts::new(sizes.0, sizes.1, sizes.2, made.data.split(Split::Facts), made.data.traits());
+        let facts = Facts::from(&Background::Facts.graph(&made.data, None));
         for rule in &made.rules {
             let count = |rule: &Rule| {
                 Solver::new(rule, &facts, Limits::default()).expect("a sound rule").answers().value.len()

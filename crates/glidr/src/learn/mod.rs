@@ -25,7 +25,7 @@ pub use settings::{Positives, Training};
 use unit::{Setting, Unit};
 
 use crate::error::{Error, Result};
-use crate::graph::{Dataset, Graph, Predicate, Split, Triple, Veil};
+use crate::graph::{Dataset, Graph, Predicate, Split, Veil};
 use crate::infer::{Engine, Sparse, Tape};
 use crate::model::{Background, DataMark, Ensemble, Model, SoftRule};
 use crate::rule::{Clause, Filling, Schema, parse_rules};
@@ -108,11 +108,7 @@ impl<'d> Run<'d> {
         training.check()?;
         let names = data.names();
         let schema = Schema::new(training.variables, names.predicates.len(), names.properties.len())?;
-        let graph = |background: Background| {
-            let facts: Vec<Triple> =
-                background.splits().iter().flat_map(|&split| data.split(split)).copied().collect();
-            Graph::new(names.entities.len(), schema.predicates, schema.properties, &facts, data.traits())
-        };
+        let graph = |background: Background| background.graph(data, None);
         let graphs = match training.positives {
             Positives::Train => [graph(Background::Facts), graph(Background::Train)],
             Positives::All => [graph(Background::Train), graph(Background::Train)],

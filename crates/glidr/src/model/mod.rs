@@ -81,6 +81,16 @@ impl Background {
             Background::All => &Split::ALL,
         }
     }
+
+    /// The facts of a data set that belong to it, but for one, under the data's numbers.
+    pub fn graph(self, data: &Dataset, without: Option<Triple>) -> Graph {
+        let names = data.names();
+        let facts = self.splits().iter().flat_map(|&split| data.split(split)).copied();
+        let facts: Vec<Triple> = facts.filter(|&fact| Some(fact) != without).collect();
+        let (entities, predicates, properties) =
+            (names.entities.len(), names.predicates.len(), names.properties.len());
+        Graph::new(entities, predicates, properties, &facts, data.traits())
+    }
 }
 
 /// A data set seen through a model: its facts under the model's numbers.
@@ -101,6 +111,11 @@ impl Model {
         }
         let known = Names::new(self.ensembles.iter().map(|ensemble| named(ensemble).to_owned()));
         Err(Error::UnknownName { kind: "target", name: name.to_owned(), near: known.near(name) })
+    }
+
+    /// Whether facts about the predicate called `name` are ranked: all are, unless it was told what to learn.
+    pub fn ranks(&self, name: &str) -> bool {
+        self.training.targets.is_empty() || self.target(name).is_ok()
     }
 
     /// The names that its rules are printed with.

@@ -177,18 +177,8 @@ impl Ranking {
             return Err(Error::Setting("rounds must be at least 1, but is 0".into()));
         }
         let view = model.view(data, Background::Train)?;
-        let chosen = |fact: &&Triple| {
-            let name = data.names().predicates.name(fact.predicate.0);
-            model.training.targets.is_empty() || model.target(name).is_ok()
-        };
-        let facts: Vec<Triple> = data.split(self.split).iter().filter(chosen).copied().collect();
-        if facts.is_empty() {
-            return Err(Error::Mismatch(format!(
-                "{} must hold a fact about one of the model's targets to rank, but {} has none there",
-                self.split.name(),
-                data.source
-            )));
-        }
+        let facts =
+            self.held_out(data, |predicate| model.ranks(data.names().predicates.name(predicate.0)))?;
         let truth = truth(data);
         let tasks =
             tasks(model, data, &facts, self.at_once(&view.graph), &irreflexive(data, self.self_answers));
@@ -227,6 +217,20 @@ impl Ranking {
         let convention = self.convention(data, rounds, scores);
         let left_out = data.split(self.split).len() - facts.len();
         Ok(count(ranks, &tasks, data, convention, left_out))
+    }
+
+    /// The facts of the split that are asked about.
+    pub(crate) fn held_out(&self, data: &Dataset, chosen: impl Fn(Predicate) -> bool) -> Result<Vec<Triple>> {
+        let facts: Vec<Triple> =
+            data.split(self.split).iter().filter(|fact| chosen(fact.predicate)).copied().collect();
+        if facts.is_empty() {
+            return Err(Error::Mismatch(format!(
+                "{} must hold a fact about one of the targets to rank, but {} has none there",
+                self.split.name(),
+                data.source
+            )));
+        }
+        Ok(facts)
     }
 
     /// How many known ends a task has: with the sparse engine many, so that heads are shared.

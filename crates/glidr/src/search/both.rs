@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use rayon::prelude::*;
 
 use super::RuleSet;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::graph::{Dataset, Entity, Graph, Predicate, Triple};
 use crate::infer::lane_width;
 use crate::model::{Background, Model};
@@ -24,85 +24,69 @@ pub(super) struct Answer {
     pub ranks: Vec<f64>,
 }
 
-/// All that the questions have in common.
+/// What is ranked by both.
+pub(super) struct Both<'a> {
+    pub ranking: Ranking,
+    pub model: &'a Model,
+    pub sets: &'a [RuleSet],
+    pub data: &'a Dataset,
+    pub limits: Limits,
+    /// The slow twin: score every candidate.
+    pub plainly: bool,
+}
+
+/// What all questions have in common.
 struct Room<'a> {
-    ranking: &'a Ranking,
-    model: &'a Model,
-    sets: &'a [RuleSet],
-    data: &'a Dataset,
+    both: &'a Both<'a>,
     graph: &'a Graph,
     facts: &'a Facts,
-    limits: Limits,
-    /// The slow twin: score every candidate.
-    plainly: bool,
     questions: &'a Truth,
     truth: &'a Truth,
     irreflexive: Vec<bool>,
 }
 
-/// Answers every question of the split under each of its target's shares.
-#[expect(clippy::too_many_arguments, reason = "what a ranking needs, twice")]
-pub(super) fn answer(
-    ranking: &Ranking,
-    model: &Model,
-    sets: &[RuleSet],
-    data: &Dataset,
-    limits: Limits,
-    plainly: bool,
-    shares: &(dyn Fn(Predicate) -> Vec<f64> + Sync),
-    watch: &(dyn Fn(usize, usize) + Sync),
-) -> Result<(Vec<Answer>, Ended)> {
-    let names = data.names();
-    let chosen = |fact: &&Triple| {
-        model.training.targets.is_empty() || model.target(names.predicates.name(fact.predicate.0)).is_ok()
-    };
-    let held_out: Vec<Triple> = data.split(ranking.split).iter().filter(chosen).copied().collect();
-    if held_out.is_empty() {
-        return Err(Error::Mismatch(format!(
-            "{} must hold a fact about one of the targets to rank, but {} has none there",
-            ranking.split.name(),
-            data.source
-        )));
+impl Both<'_> {
+    /// Answers every question of the split under each of its target's shares.
+    pub fn answer(
+        &self,
+        shares: &(dyn Fn(Predicate) -> Vec<f64> + Sync),
+        watch: &(dyn Fn(usize, usize) + Sync),
+    ) -> Result<(Vec<Answer>, Ended)> {
+        let (ranking, model, data) = (&self.ranking, self.model, self.data);
+        let held_out =
+            ranking.held_out(data, |predicate| model.ranks(data.names().predicates.name(predicate.0)))?;
+        let facts = Facts::from(&Background::Train.graph(data, None));
+        let view = model.view(data, Background::Train)?;
+        let (truth, questions) = (truth(data), questions(&held_out));
+        let mut tasks: BTreeMap<(Predicate, Asked), Vec<Entity>> = BTreeMap::new();
+        for &(predicate, asked, known) in questions.keys() {
+            tasks.entry((predicate, asked)).or_default().push(known);
+        }
+        for known in tasks.values_mut() {
+            known.sort_unstable();
+        }
+        let room = Room {
+            both: self,
+            graph: &view.graph,
+            facts: &facts,
+            questions: &questions,
+            truth: &truth,
+            irreflexive: irreflexive(data, ranking.self_answers),
+        };
+        let (done, all) = (AtomicUsize::new(0), 2 * held_out.len());
+        let answered: Vec<(Vec<Answer>, Ended)> = tasks
+            .par_iter()
+            .map(|(&(predicate, asked), known)| {
+                let found = room.task(predicate, asked, known, &shares(predicate))?;
+                let now = done.fetch_add(found.0.len(), Ordering::Relaxed) + found.0.len();
+                watch(now, all);
+                Ok(found)
+            })
+            .collect::<Result<_>>()?;
+        let ended = answered.iter().map(|(_, ended)| *ended).find(|ended| *ended != Ended::Complete);
+        let answers = answered.into_iter().flat_map(|(answers, _)| answers).collect();
+        Ok((answers, ended.unwrap_or(Ended::Complete)))
     }
-    let background: Vec<Triple> =
-        Background::Train.splits().iter().flat_map(|&split| data.split(split)).copied().collect();
-    let sizes = (names.entities.len(), names.predicates.len(), names.properties.len());
-    let facts = Facts::from(&Graph::new(sizes.0, sizes.1, sizes.2, &background, data.traits()));
-    let view = model.view(data, Background::Train)?;
-    let (truth, questions) = (truth(data), questions(&held_out));
-    let mut tasks: BTreeMap<(Predicate, Asked), Vec<Entity>> = BTreeMap::new();
-    for &(predicate, asked, known) in questions.keys() {
-        tasks.entry((predicate, asked)).or_default().push(known);
-    }
-    for known in tasks.values_mut() {
-        known.sort_unstable();
-    }
-    let room = Room {
-        ranking,
-        model,
-        sets,
-        data,
-        graph: &view.graph,
-        facts: &facts,
-        limits,
-        plainly,
-        questions: &questions,
-        truth: &truth,
-        irreflexive: irreflexive(data, ranking.self_answers),
-    };
-    let (done, all) = (AtomicUsize::new(0), 2 * held_out.len());
-    let answered: Vec<(Vec<Answer>, Ended)> = tasks
-        .par_iter()
-        .map(|(&(predicate, asked), known)| {
-            let found = room.task(predicate, asked, known, &shares(predicate))?;
-            let now = done.fetch_add(found.0.len(), Ordering::Relaxed) + found.0.len();
-            watch(now, all);
-            Ok(found)
-        })
-        .collect::<Result<_>>()?;
-    let ended = answered.iter().map(|(_, ended)| *ended).find(|ended| *ended != Ended::Complete);
-    let answers = answered.into_iter().flat_map(|(answers, _)| answers).collect();
-    Ok((answers, ended.unwrap_or(Ended::Complete)))
 }
 
 impl Room<'_> {
@@ -114,17 +98,20 @@ impl Room<'_> {
         known: &[Entity],
         shares: &[f64],
     ) -> Result<(Vec<Answer>, Ended)> {
-        let set = self.sets.iter().find(|set| set.target == predicate);
-        let solvers = set.map(|set| set.solvers(self.facts, self.limits)).transpose()?.unwrap_or_default();
-        let name = self.data.names().predicates.name(predicate.0);
-        let ensemble = self.model.target(name).ok().filter(|ensemble| !ensemble.rules.is_empty());
-        let rounds = self.ranking.rounds.unwrap_or(self.model.training.rounds);
-        let scorer =
-            ensemble.map(|e| Scorer::new(e, self.model.schema, self.graph, rounds, self.ranking.hard));
+        let set = self.both.sets.iter().find(|set| set.target == predicate);
+        let solvers =
+            set.map(|set| set.solvers(self.facts, self.both.limits)).transpose()?.unwrap_or_default();
+        let name = self.both.data.names().predicates.name(predicate.0);
+        let ensemble = self.both.model.target(name).ok().filter(|ensemble| !ensemble.rules.is_empty());
+        let rounds = self.both.ranking.rounds.unwrap_or(self.both.model.training.rounds);
+        let scorer = ensemble
+            .map(|e| Scorer::new(e, self.both.model.schema, self.graph, rounds, self.both.ranking.hard));
         let (mut answers, mut ended) = (Vec::new(), Ended::Complete);
         for known in known.chunks(lane_width(self.graph)) {
             let bounds: Vec<Option<Bounds>> = match &scorer {
-                Some(scorer) if !self.plainly => scorer.bounds(asked, known).into_iter().map(Some).collect(),
+                Some(scorer) if !self.both.plainly => {
+                    scorer.bounds(asked, known).into_iter().map(Some).collect()
+                }
                 _ => vec![None; known.len()],
             };
             for (&known, bounds) in known.iter().zip(&bounds) {
@@ -225,7 +212,7 @@ impl Room<'_> {
                     above += usize::from(score > most);
                     ties += usize::from(score >= least && score <= most);
                 }
-                1.0 + above as f64 + self.ranking.share_of(ties, fact, asked)
+                1.0 + above as f64 + self.both.ranking.share_of(ties, fact, asked)
             };
             answers.push(Answer { fact, asked, ranks: shares.iter().zip(goals).map(rank).collect() });
         }

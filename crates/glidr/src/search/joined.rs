@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::RuleSet;
-use super::both::{Answer, answer};
+use super::both::{Answer, Both};
 use super::choose::SHARED_QUESTIONS;
 use crate::error::Result;
 use crate::graph::{Dataset, Predicate, Split};
@@ -62,7 +62,8 @@ impl Joined {
             Split::ALL.map(|split| if split == Split::Test { &[] } else { data.split(split) }.to_vec());
         let blind = Dataset::of(&data.source, data.names().clone(), seen, data.traits().to_vec())?;
         let ranking = Ranking { split: Split::Valid, ties: Ties::Mean, ..ranking };
-        let (answers, _) = answer(&ranking, model, sets, &blind, limits, false, &|_| SHARES.to_vec(), watch)?;
+        let both = Both { ranking, model, sets, data: &blind, limits, plainly: false };
+        let (answers, _) = both.answer(&|_| SHARES.to_vec(), watch)?;
         let mut gains: BTreeMap<Predicate, ([f64; SHARES.len()], usize)> = BTreeMap::new();
         for answer in &answers {
             let (gain, asked) = gains.entry(answer.fact.predicate).or_insert(([0.0; SHARES.len()], 0));
@@ -104,7 +105,7 @@ impl Joined {
         limits: Limits,
         watch: &(dyn Fn(usize, usize) + Sync),
     ) -> Result<(Ranked, Ended)> {
-        self.rank_by(model, sets, data, ranking, limits, watch, false)
+        self.rank_by(&Both { ranking, model, sets, data, limits, plainly: false }, watch)
     }
 
     /// The slow twin of [`Joined::rank`]: scores every candidate, and must give the same ranks.
@@ -116,26 +117,17 @@ impl Joined {
         ranking: Ranking,
         limits: Limits,
     ) -> Result<(Ranked, Ended)> {
-        self.rank_by(model, sets, data, ranking, limits, &|_, _| {}, true)
+        self.rank_by(&Both { ranking, model, sets, data, limits, plainly: true }, &|_, _| {})
     }
 
-    #[expect(clippy::too_many_arguments, reason = "one door for both twins")]
-    fn rank_by(
-        &self,
-        model: &Model,
-        sets: &[RuleSet],
-        data: &Dataset,
-        ranking: Ranking,
-        limits: Limits,
-        watch: &(dyn Fn(usize, usize) + Sync),
-        plainly: bool,
-    ) -> Result<(Ranked, Ended)> {
+    fn rank_by(&self, both: &Both, watch: &(dyn Fn(usize, usize) + Sync)) -> Result<(Ranked, Ended)> {
+        let (ranking, model, data) = (both.ranking, both.model, both.data);
         let names = data.names();
         let share = |predicate: Predicate| {
             let name = names.predicates.name(predicate.0);
             vec![self.shares.iter().find(|share| share.target == name).map_or(0.0, |share| share.share)]
         };
-        let (answers, ended) = answer(&ranking, model, sets, data, limits, plainly, &share, watch)?;
+        let (answers, ended) = both.answer(&share, watch)?;
         let rank = |answer: &Answer| Rank { fact: answer.fact, asked: answer.asked, rank: answer.ranks[0] };
         let mut ranks: Vec<Rank> = answers.iter().map(rank).collect();
         ranks.sort_by_key(|rank| (rank.fact, rank.asked));
@@ -147,7 +139,7 @@ impl Joined {
         without.dedup();
         without.retain(|&predicate| {
             let soft = model.target(names.predicates.name(predicate.0)).is_ok_and(|e| !e.rules.is_empty());
-            !soft && sets.iter().all(|set| set.target != predicate)
+            !soft && both.sets.iter().all(|set| set.target != predicate)
         });
         let mut ranked = count(ranks, &[], data, convention, left_out);
         ranked.without_rules = without.iter().map(|p| names.predicates.name(p.0).to_owned()).collect();

@@ -35,7 +35,7 @@ pub use rule_set::{Join, RuleSet, Weighed};
 use serde::Serialize;
 
 use crate::error::Result;
-use crate::graph::{Dataset, Graph, Predicate, Triple};
+use crate::graph::{Dataset, Graph, Predicate};
 use crate::model::{Background, Model};
 use crate::rank::irreflexive;
 use crate::rule::Rule;
@@ -154,12 +154,8 @@ impl Search {
         watch: &(dyn Fn(usize) + Sync),
     ) -> Result<Searched> {
         let names = data.names();
-        let facts: Vec<Triple> =
-            Background::Train.splits().iter().flat_map(|&split| data.split(split)).copied().collect();
-        let (entities, predicates, properties) =
-            (names.entities.len(), names.predicates.len(), names.properties.len());
-        let graph = Graph::new(entities, predicates, properties, &facts, data.traits());
-        let facts = Facts::from(&graph);
+        let graph = Background::Train.graph(data, None);
+        let (entities, facts) = (graph.entities(), Facts::from(&graph));
         let irreflexive = irreflexive(data, self.self_answers);
         let is_large = entities * entities > large::MOST_PAIRS;
         let branches = (self.branched > 0 && !is_large).then(|| Branches::new(&facts));

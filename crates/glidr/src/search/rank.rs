@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use rayon::prelude::*;
 
 use super::RuleSet;
-use crate::error::{Error, Result};
-use crate::graph::{Dataset, Entity, Graph, Predicate, Triple};
+use crate::error::Result;
+use crate::graph::{Dataset, Entity, Predicate, Triple};
 use crate::model::Background;
 use crate::rank::{Asked, REFUSED, Rank, Ranked, Ranking, TIE, count, irreflexive, questions, truth};
 use crate::solve::{Ended, Facts, Limits};
@@ -24,20 +24,9 @@ impl Ranking {
         watch: &(dyn Fn(usize, usize) + Sync),
     ) -> Result<(Ranked, Ended)> {
         let names = data.names();
-        let background: Vec<Triple> =
-            Background::Train.splits().iter().flat_map(|&split| data.split(split)).copied().collect();
-        let (entities, predicates, properties) =
-            (names.entities.len(), names.predicates.len(), names.properties.len());
-        let facts = Facts::from(&Graph::new(entities, predicates, properties, &background, data.traits()));
-        let asked = |fact: &&Triple| targets.is_empty() || targets.contains(&fact.predicate);
-        let held_out: Vec<Triple> = data.split(self.split).iter().filter(asked).copied().collect();
-        if held_out.is_empty() {
-            return Err(Error::Mismatch(format!(
-                "{} must hold a fact about one of the targets to rank, but {} has none there",
-                self.split.name(),
-                data.source
-            )));
-        }
+        let entities = names.entities.len();
+        let facts = Facts::from(&Background::Train.graph(data, None));
+        let held_out = self.held_out(data, |predicate| targets.is_empty() || targets.contains(&predicate))?;
         let (truth, questions, irreflexive) =
             (truth(data), questions(&held_out), irreflexive(data, self.self_answers));
         let mut tasks: BTreeMap<(Predicate, Asked), Vec<Entity>> = BTreeMap::new();
