@@ -20,10 +20,10 @@ use crate::sources::{open_both, say_lacking};
 /// Rank held-out facts: each asks p(h, ?) and p(?, t), filtered, against all entities.
 #[derive(Args)]
 #[command(
-    after_help = "JSON keys: mrr, hits1, hits3, hits10 (fractions of 1), queries, macro, per_predicate, \
+    after_help = "JSON keys: mrr, hits1, hits3, hits10 (fractions of 1), queries, tails, heads, macro, per_predicate, \
     without_rules, left_out, convention (split, split_hash, directions, filtered, ties, tie_tolerance, seed, \
     candidates, rounds, scores, self_answers); with --hard search or --rules also rules, search (per target: measured, pool, \
-    rules, join, restraint, doubting, valid_mrr, ended), search_seconds, seconds, ended; with --hard joined also \
+    rules, join, tails and heads (restraint, doubting), valid_mrr, ended), search_seconds, seconds, ended; with --hard joined also \
     shares (per target: share, valid_mrr)"
 )]
 pub struct Eval {
@@ -192,6 +192,7 @@ fn metrics_json(metrics: &Metrics) -> Value {
 /// The result under its documented keys.
 pub fn ranked_json(ranked: &Ranked) -> Value {
     let mut value = metrics_json(&ranked.all);
+    [value["tails"], value["heads"]] = ranked.by_asked.each_ref().map(metrics_json);
     value["macro"] = metrics_json(&ranked.by_predicate_mean);
     value["per_predicate"] =
         ranked.per_predicate.iter().map(|(name, metrics)| (name.clone(), metrics_json(metrics))).collect();
@@ -217,6 +218,10 @@ pub fn ranked_text(ranked: &Ranked) -> String {
     let mut rows: Vec<Vec<String>> =
         ranked.per_predicate.iter().map(|(name, metrics)| row(name, metrics)).collect();
     rows.push(row("mean of predicates", &ranked.by_predicate_mean));
+    for (name, metrics) in ["all that ask for a tail", "all that ask for a head"].iter().zip(&ranked.by_asked)
+    {
+        rows.push(row(name, metrics));
+    }
     rows.push(row("all", &ranked.all));
     let mut text = table(&["predicate", "MRR", "Hits@1", "Hits@3", "Hits@10", "queries"], 1, rows);
     if !ranked.without_rules.is_empty() {

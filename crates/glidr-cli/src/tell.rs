@@ -23,6 +23,8 @@ pub struct Judged {
     /// The literal where the rule fails.
     failing: String,
     variables: Vec<(String, Entity)>,
+    /// In how many ways the body must hold.
+    least: u32,
 }
 
 /// Counts a rule and decides it for one pair.
@@ -45,6 +47,7 @@ pub fn judge(
         facts: Vec::new(),
         failing: String::new(),
         variables: Vec::new(),
+        least: rule.least(),
     };
     match verdict {
         Verdict::Holds(proof) => {
@@ -54,7 +57,7 @@ pub fn judge(
             judged.facts = proof.facts.iter().map(|fact| named(*fact, names)).collect();
         }
         Verdict::FailsAt(place) => judged.failing = rule.body()[place].show(names),
-        Verdict::Unknown => {}
+        Verdict::TooFew(_) | Verdict::Unknown => {}
     }
     Ok(judged)
 }
@@ -100,10 +103,18 @@ impl Judged {
                     .map(|(name, entity)| format!("{name} = {}", names.entities.name(entity.0)))
                     .collect();
                 text += &format!("    {}\n", bound.join(", "));
-                text + &format!("    because {}\n", self.proof_text(names))
+                let ways = if self.least > 1 {
+                    format!(", one of at least {} ways", self.least)
+                } else {
+                    String::new()
+                };
+                text + &format!("    because {}{ways}\n", self.proof_text(names))
             }
             Verdict::FailsAt(0) => text + &format!("    fails at {}\n", self.failing),
             Verdict::FailsAt(_) => text + &format!("    holds up to {}, where it fails\n", self.failing),
+            Verdict::TooFew(ways) => {
+                text + &format!("    holds in {ways} of the {} ways that it needs\n", self.least)
+            }
             Verdict::Unknown => text + "    the time was over before it was decided\n",
         }
     }
@@ -124,6 +135,7 @@ impl Judged {
                 value["fails_at"] = json!(place + 1);
                 value["failing_literal"] = json!(self.failing);
             }
+            Verdict::TooFew(ways) => value["ways"] = json!(ways),
             Verdict::Unknown => value["fires"] = Value::Null,
         }
         value

@@ -233,7 +233,8 @@ fn every_engine_derives_from_umls_what_solve_does() {
 fn every_engine_derives_from_family_what_solve_does() {
     let folder = tempfile::tempdir().expect("a folder to work in");
     let path = data_or_families("family", folder.path());
-    // Three of the paper's rules (tab:rules), then disjunctions both ways round, and loops.
+    // Three of the paper's rules (tab:rules), then disjunctions both ways round, loops, and bodies that must hold in
+    // several ways.
     everywhere(&Case::of_text(
         &path,
         "nephew(X, Y) :- son(X, Z1), daughter(Z2, Z1), uncle(Y, Z2).\n\
@@ -241,7 +242,9 @@ fn every_engine_derives_from_family_what_solve_does() {
          father(X, Y) :- husband(X, Z2), mother(Z2, Y).\n\
          uncle(X, Y) :- brother(X, Z1), (mother(Z1, Y) ; father(Z1, Y)).\n\
          niece(X, Y) :- (aunt(Y, X) ; uncle(Y, X)), (daughter(X, Z) ; mother(Z, X)).\n\
-         brother(X, Y) :- brother(Y, X), brother(X, Z1), brother(Z1, Y), son(X, Z2), son(Y, Z2).",
+         brother(X, Y) :- brother(Y, X), brother(X, Z1), brother(Z1, Y), son(X, Z2), son(Y, Z2).\n\
+         brother(X, Y) :- at least 2: brother(X, Z1), (brother(Z1, Y) ; sister(Z1, Y)).\n\
+         uncle(X, Y) :- at least 4: (brother(X, Z1) ; sister(Z1, X)), (nephew(Z2, Z1) ; niece(Z2, Z1)), sister(Z2, Y).",
     ));
 }
 
@@ -298,6 +301,9 @@ fn every_engine_takes_hostile_names_and_all_that_rules_can_say() {
              {p}(X, Y) :- ({p}(X, Y) ; {q}(X, Y) ; is(X, Y)), ({p}({back}, Y) ; {q}(Y, 'it\\'s')).\n\
              is(X, Y) :- is(X, X), {p}(X, Y).\n\
              is(X, Y) :- {p}(X, 'say \"hi\"').\n\
+             is(X, Y) :- at least 2: ({p}(X, Z) ; {q}(X, Z)), entity(Y).\n\
+             is(X, Y) :- at least 3: ({p}(Z, X) ; {q}(X, Z) ; is(X, Z)).\n\
+             is(X, Y) :- at least 2: Y = {back}, ({p}(X, Z) ; {q}(X, Z)), ({p}(V, X) ; {q}(V, X)).\n\
              is(X, Y) :- (entity('it\\'s') ; entity({back})), {own}(X), entity(Y).\n\
              is(X, Y) :- {own}({back}), {p}(X, Y).\n\
              is(X, Y) :- Y = {back}, {own}(X).\n\

@@ -61,6 +61,9 @@ impl Picture {
         for literal in rule.body() {
             picture.add(literal, names);
         }
+        if rule.least() > 1 {
+            picture.notes.push(format!("in at least {} ways", rule.least()));
+        }
         picture
     }
 

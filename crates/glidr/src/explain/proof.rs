@@ -8,7 +8,7 @@ use crate::solve::{Ended, Facts, Grounding, Limits, Solver};
 /// Why a rule fires.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Proof {
-    /// An entity for every variable.
+    /// An entity for every variable; of a body that must hold in several ways, the first of them.
     pub grounding: Grounding,
     /// For every literal a fact that makes it true.
     pub facts: Vec<(Atom, Entity, Entity)>,
@@ -21,6 +21,8 @@ pub enum Verdict {
     Holds(Proof),
     /// It does not: the literals before this one can hold together, but not with this one.
     FailsAt(usize),
+    /// It does not: its body holds, but in no more than so many ways.
+    TooFew(u64),
     /// The time was over before it was known.
     Unknown,
 }
@@ -40,10 +42,22 @@ pub enum Verdict {
 /// let decide = |tail| prove(&rule, &facts, Entity(0), Entity(tail), Limits::default());
 /// assert!(matches!(decide(2)?, Verdict::Holds(proof) if proof.facts.len() == 2));
 /// assert_eq!(decide(1)?, Verdict::FailsAt(1));
+/// let twice = rule.clone().at_least(2);
+/// assert_eq!(prove(&twice, &facts, Entity(0), Entity(2), Limits::default())?, Verdict::TooFew(1));
 /// # Ok::<(), glidr::Error>(())
 /// ```
 pub fn prove(rule: &Rule, facts: &Facts, head: Entity, tail: Entity, limits: Limits) -> Result<Verdict> {
-    let found = Solver::new(rule, facts, limits)?.grounding(head, tail);
+    let solver = Solver::new(rule, facts, limits)?;
+    if rule.least() > 1 {
+        let ways = solver.groundings(head, tail, rule.least().into());
+        if ways.ended == Ended::TimeLimit {
+            return Ok(Verdict::Unknown);
+        }
+        if (1..rule.least().into()).contains(&ways.value) {
+            return Ok(Verdict::TooFew(ways.value));
+        }
+    }
+    let found = solver.grounding(head, tail);
     if let Some(grounding) = found.value {
         let facts = grounding.facts(rule, facts);
         return Ok(Verdict::Holds(Proof { grounding, facts }));

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use super::clauses::Counted;
 use super::{Known, Program, Words, clauses};
 
 /// A string: in double quotes, where quotes and backslashes have a backslash.
@@ -18,9 +19,15 @@ pub(super) fn rules(program: &Program) -> String {
     }
     text += "\n% derived(Rule, Head, Predicate, Tail).\n";
     for (place, (rule, _)) in program.rules.iter().enumerate() {
-        text += &words.clauses(place + 1, rule, ".");
+        text += &words.clauses(place + 1, rule, ".", count);
     }
     text + "\n#defined fact/3. #defined has/2. #defined entity/1.\n#show derived/4.\n"
+}
+
+fn count(counted: &Counted) -> String {
+    let Counted { head, way, own, least } = counted;
+    let (own, any) = (own.join(", "), vec!["_"; own.len()].join(", "));
+    format!("{head} :- {way}{any}), {least} <= #count {{ {own} : {way}{own}) }}")
 }
 
 pub(super) fn facts(known: &Known, out: &mut dyn Write) -> io::Result<()> {

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::{Known, constant, free_ends, variable, variables};
+use super::{Known, constant, counted, free_ends, variable, variables};
 use crate::rule::{Atom, Rule, RuleNames, Term};
 
 /// Every fact as a clause of its own, closed by `end`.
@@ -31,6 +31,17 @@ pub(super) struct Words<'a> {
     pub quoted: fn(&str) -> String,
     /// Stands before every variable.
     pub sign: &'static str,
+}
+
+/// A body that must hold in several ways: each is a fact `way1(Rule, X, Y, Z1)`, `way2(Rule, X, Y, Z1, Z2)`, …
+pub(super) struct Counted {
+    /// What is derived.
+    pub head: String,
+    /// `way1(1, X, Y, `, what is to stand behind it is the body's own variables.
+    pub way: String,
+    /// The body's own variables.
+    pub own: Vec<String>,
+    pub least: u32,
 }
 
 impl Words<'_> {
@@ -64,8 +75,9 @@ impl Words<'_> {
     }
 
     /// The clauses of a rule where a body can hold no *or*: each disjunction is a relation of its own,
-    /// `either(Rule, Literal, A, B)` over the variables of its atoms.
-    pub fn clauses(&self, number: usize, rule: &Rule, end: &str) -> String {
+    /// `either(Rule, Literal, A, B)` over the variables of its atoms. `count` writes the clause of a rule whose body
+    /// must hold in several ways.
+    pub fn clauses(&self, number: usize, rule: &Rule, end: &str, count: fn(&Counted) -> String) -> String {
         let (mut body, mut text) = (Vec::new(), String::new());
         for (place, literal) in rule.body().iter().enumerate() {
             if let [one] = literal.atoms() {
@@ -86,6 +98,17 @@ impl Words<'_> {
             body.push(head);
         }
         body.extend(free_ends(rule).into_iter().map(|end| format!("entity({})", self.term(end))));
-        text + &format!("{} :- {}{end}\n", self.head(number, rule), body.join(", "))
+        if rule.least() == 1 {
+            return text + &format!("{} :- {}{end}\n", self.head(number, rule), body.join(", "));
+        }
+        let terms: Vec<String> = counted(rule).into_iter().map(|term| self.term(term)).collect();
+        let counted = Counted {
+            head: self.head(number, rule),
+            way: format!("way{}({number}, {}, {}, ", terms.len() - 2, terms[0], terms[1]),
+            own: terms[2..].to_vec(),
+            least: rule.least(),
+        };
+        text += &format!("{}{}) :- {}{end}\n", counted.way, counted.own.join(", "), body.join(", "));
+        text + &count(&counted) + end + "\n"
     }
 }

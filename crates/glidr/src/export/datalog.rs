@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use super::clauses::Counted;
 use super::{Known, Program, Words, clauses, percent};
 
 /// A string. Nemo knows no escapes inside quotes, so a name that holds a quote, a backslash or a sign
@@ -20,9 +21,16 @@ pub(super) fn rules(program: &Program) -> String {
     }
     text += "\n% derived(Rule, Head, Predicate, Tail) .\n";
     for (place, (rule, _)) in program.rules.iter().enumerate() {
-        text += &words.clauses(place + 1, rule, " .");
+        text += &words.clauses(place + 1, rule, " .", count);
     }
     text + "\n@output derived .\n"
+}
+
+/// Ways are counted in a relation of their own.
+fn count(counted: &Counted) -> String {
+    let Counted { head, way, own, least } = counted;
+    let (ends, own) = (way.split_once('(').map_or("", |(_, ends)| ends), own.join(", "));
+    format!("ways({ends}#count({own})) :- {way}{own}) .\n{head} :- ways({ends}?Ways), ?Ways >= {least}")
 }
 
 pub(super) fn facts(known: &Known, out: &mut dyn Write) -> io::Result<()> {

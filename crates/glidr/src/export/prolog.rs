@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::{Known, Program, Words, clauses, free_ends};
+use super::{Known, Program, Words, clauses, counted, free_ends};
 
 /// An atom: in single quotes, where quotes and backslashes have a backslash and signs that cannot be
 /// seen are written by their number.
@@ -33,7 +33,16 @@ pub(super) fn rules(program: &Program) -> String {
             body.push(if atoms.len() == 1 { atoms.concat() } else { format!("( {} )", atoms.join(" ; ")) });
         }
         body.extend(free_ends(rule).into_iter().map(|end| format!("entity({})", words.term(end))));
-        text += &format!("{} :- {}.\n", words.head(place + 1, rule), body.join(", "));
+        let mut body = body.join(", ");
+        if rule.least() > 1 {
+            let own: Vec<String> = counted(rule)[2..].iter().map(|&term| words.term(term)).collect();
+            body = format!(
+                "aggregate(count, way({}), ( {body} ), Ways), Ways >= {}",
+                own.join(", "),
+                rule.least()
+            );
+        }
+        text += &format!("{} :- {body}.\n", words.head(place + 1, rule));
     }
     text
 }

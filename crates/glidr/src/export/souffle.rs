@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use super::clauses::Counted;
 use super::{Known, Program, Words, clauses};
 
 /// A string: in double quotes, where quotes and backslashes have a backslash.
@@ -16,14 +17,26 @@ pub(super) fn rules(program: &Program) -> String {
         .decl derived(rule: number, head: symbol, predicate: symbol, tail: symbol)\n\
         .output derived\n\n"
         .to_owned();
+    let mut most =
+        program.rules.iter().filter(|(rule, _)| rule.least() > 1).map(|(rule, _)| rule.variables() - 2);
+    for own in 1..=most.by_ref().max().unwrap_or(0) {
+        let own_ones: String = (1..=own).map(|number| format!(", z{number}: symbol")).collect();
+        text += &format!(".decl way{own}(rule: number, x: symbol, y: symbol{own_ones})\n");
+    }
     for (place, (rule, number)) in program.rules.iter().enumerate() {
         let shown = quoted(&rule.show(program.names));
         text += &format!("rule({}, {number:.6}, {shown}).\n", place + 1);
     }
     for (place, (rule, _)) in program.rules.iter().enumerate() {
-        text += &words.clauses(place + 1, rule, ".");
+        text += &words.clauses(place + 1, rule, ".", count);
     }
     text
+}
+
+fn count(counted: &Counted) -> String {
+    let Counted { head, way, own, least } = counted;
+    let any = vec!["_"; own.len()].join(", ");
+    format!("{head} :- {way}{any}), {least} <= count : {{ {way}{any}) }}")
 }
 
 pub(super) fn facts(known: &Known, out: &mut dyn Write) -> io::Result<()> {

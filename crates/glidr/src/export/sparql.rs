@@ -3,7 +3,7 @@
 
 use std::io::{self, Write};
 
-use super::{Known, Program, comment, constant, free_ends, percent, variable};
+use super::{Known, Program, comment, constant, counted, free_ends, percent, variable};
 use crate::rule::{Atom, RuleNames, Term};
 
 const TYPE: &str = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>";
@@ -75,7 +75,16 @@ pub(super) fn rules(program: &Program) -> String {
         );
         let target = quoted("predicate", names.predicates.name(rule.target.0));
         text += &format!("INSERT {{ GRAPH {graph} {{ ?X {target} ?Y }} }}\n");
-        text += &format!("WHERE {{ {} }} ;\n\n", body.join(" "));
+        let mut body = body.join(" ");
+        if rule.least() > 1 {
+            let all: Vec<String> = counted(rule).into_iter().map(|one| term(one, names)).collect();
+            body = format!(
+                "{{ SELECT ?X ?Y WHERE {{ {{ SELECT DISTINCT {} WHERE {{ {body} }} }} }} GROUP BY ?X ?Y HAVING (COUNT(*) >= {}) }}",
+                all.join(" "),
+                rule.least()
+            );
+        }
+        text += &format!("WHERE {{ {body} }} ;\n\n");
     }
     text
 }

@@ -5,7 +5,7 @@
 
 use std::io::{self, Write};
 
-use super::{Known, Program, comment, constant, free_ends, percent, variable, variables};
+use super::{Known, Program, comment, constant, counted, free_ends, percent, variable, variables};
 use crate::rule::{Atom, Literal, Rule, RuleNames, Term};
 
 /// The longest name that a table can hold: a line of data has no longer one.
@@ -146,17 +146,22 @@ fn query(number: usize, rule: &Rule, names: RuleNames) -> String {
     }
     let column = |end| known.iter().find(|(term, _)| *term == end).map_or("", |(_, column)| column);
     let from: Vec<&str> = parts.iter().map(|part| part.from.as_str()).collect();
-    let mut text = format!(
-        "INSERT INTO derived\nSELECT DISTINCT {number}, {}, {}, {}\nFROM {}",
-        column(Term::X),
-        quoted(names.predicates.name(rule.target.0)),
-        column(Term::Y),
-        from.join(", ")
-    );
+    let target = quoted(names.predicates.name(rule.target.0));
+    let mut found = format!("FROM {}", from.join(", "));
     if !asks.is_empty() {
-        text += &format!("\nWHERE {}", asks.join("\n  AND "));
+        found += &format!("\nWHERE {}", asks.join("\n  AND "));
     }
-    text + ";\n"
+    if rule.least() == 1 {
+        let (x, y) = (column(Term::X), column(Term::Y));
+        return format!("INSERT INTO derived\nSELECT DISTINCT {number}, {x}, {target}, {y}\n{found};\n");
+    }
+    let named = |term: Term| format!("{} AS {}", column(term), variable(term).to_lowercase());
+    let columns: Vec<String> = counted(rule).into_iter().map(named).collect();
+    format!(
+        "INSERT INTO derived\nSELECT {number}, x, {target}, y\nFROM (SELECT DISTINCT {}\n{found}) ways\nGROUP BY x, y\nHAVING COUNT(*) >= {};\n",
+        columns.join(", "),
+        rule.least()
+    )
 }
 
 pub(super) fn rules(program: &Program) -> String {

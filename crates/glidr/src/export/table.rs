@@ -51,7 +51,8 @@ pub fn json_facts(known: &Known, out: &mut dyn Write) -> io::Result<()> {
     out.write_all(b"\n")
 }
 
-/// A rule's head and body as a document: a list of literals, each a list of atoms read as *or*.
+/// A rule's head and body as a document: a list of literals, each a list of atoms read as *or*; and
+/// `at_least`, where the body must hold in several ways.
 pub fn rule_value(rule: &Rule, names: RuleNames) -> Value {
     let term = |term: Term| match term {
         Term::Constant(_) => json!({ "constant": constant(names, term) }),
@@ -68,7 +69,11 @@ pub fn rule_value(rule: &Rule, names: RuleNames) -> Value {
     };
     let body: Vec<Vec<Value>> =
         rule.body().iter().map(|literal| literal.atoms().iter().map(atom).collect()).collect();
-    json!({ "head": atom(&Atom::Pair(rule.target, Term::X, Term::Y)), "body": body })
+    let mut value = json!({ "head": atom(&Atom::Pair(rule.target, Term::X, Term::Y)), "body": body });
+    if rule.least() > 1 {
+        value["at_least"] = json!(rule.least());
+    }
+    value
 }
 
 #[cfg(test)]

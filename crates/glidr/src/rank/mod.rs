@@ -123,6 +123,8 @@ pub struct Ranked {
     pub ranks: Vec<Rank>,
     /// Over all ranks (micro).
     pub all: Metrics,
+    /// Over those that ask for a tail, and over those that ask for a head.
+    pub by_asked: [Metrics; 2],
     /// The mean over predicates (macro).
     pub by_predicate_mean: Metrics,
     /// Per predicate, in the order of names.
@@ -339,6 +341,10 @@ pub(crate) fn count(
     without_rules.dedup();
     Ranked {
         all: Metrics::of(&ranks.iter().map(|rank| rank.rank).collect::<Vec<f64>>()),
+        by_asked: Asked::BOTH.map(|asked| {
+            let of = ranks.iter().filter(|rank| rank.asked == asked);
+            Metrics::of(&of.map(|rank| rank.rank).collect::<Vec<f64>>())
+        }),
         by_predicate_mean: Metrics::mean(&each),
         per_predicate,
         without_rules: without_rules.into_iter().map(name).collect(),

@@ -55,6 +55,9 @@ impl Filling {
         }
         let no_slot =
             |what: &str| Error::Rule(format!("no slot can hold {what}, so nothing can start from this rule"));
+        if rule.least() > 1 {
+            return Err(no_slot("how often a body must hold"));
+        }
         let number = |term: Term| match term {
             Term::X => Ok(0),
             Term::Y => Ok(schema.variables - 1),

@@ -109,6 +109,7 @@ impl<'t> Lexer<'t> {
                 match (letter, double.then(|| self.step()).flatten()) {
                     (':', Some('-')) => Token::Sign(":-"),
                     (':', Some(':')) => Token::Sign("::"),
+                    (':', _) => Token::Sign(":"),
                     ('(', _) => Token::Sign("("),
                     (')', _) => Token::Sign(")"),
                     (',', _) => Token::Sign(","),

@@ -97,6 +97,8 @@ pub struct Rule {
     /// The predicate that the rule defines.
     pub target: Predicate,
     body: Vec<Literal>,
+    /// How many groundings the body must have at least.
+    least: u32,
 }
 
 impl Rule {
@@ -129,7 +131,19 @@ impl Rule {
                 best = Some(renamed);
             }
         });
-        Rule { target, body: best.unwrap_or_default() }
+        Rule { target, body: best.unwrap_or_default(), least: 1 }
+    }
+
+    /// The same rule, but holding only for pairs whose body has at least so many groundings.
+    #[must_use]
+    pub fn at_least(mut self, least: u32) -> Self {
+        self.least = least.max(1);
+        self
+    }
+
+    /// How many groundings the body must have at least: different entities for its own variables.
+    pub fn least(&self) -> u32 {
+        self.least
     }
 
     /// The literals, all of which must hold.
@@ -155,7 +169,7 @@ impl Rule {
     pub fn without(&self, place: usize) -> Rule {
         let mut body = self.body.clone();
         body.remove(place);
-        Rule::new(self.target, &body)
+        Rule::new(self.target, &body).at_least(self.least)
     }
 
     /// The rule without literals that can be spared: `same` is asked of every shorter rule whether it does as
@@ -179,6 +193,9 @@ impl Rule {
     #[must_use]
     pub fn folded(&self) -> Rule {
         let mut rule = self.clone();
+        if self.least > 1 {
+            return rule;
+        }
         while let Some(body) = rule.folded_once() {
             rule = Rule::new(rule.target, &body);
         }
@@ -210,7 +227,7 @@ impl Rule {
             Some(Literal::any_of(literal.atoms.iter().map(atom).collect::<Option<_>>()?))
         };
         let body: Option<Vec<Literal>> = self.body.iter().map(literal).collect();
-        Some(Rule::new(predicate(self.target)?, &body?))
+        Some(Rule::new(predicate(self.target)?, &body?).at_least(self.least))
     }
 
     /// Whether `predicate` stands in the body.

@@ -8,9 +8,13 @@ use std::path::Path;
 
 use super::Number;
 use super::lex::{Lexer, Mark, Token};
+use super::text::least;
 use super::{Atom, Literal, MOST_VARIABLES, Rule, Term, quoted, quoted_constant};
 use crate::error::{Error, Result};
 use crate::graph::Vocabulary;
+
+/// In how many ways a body can be asked to hold, at most.
+const MOST_WAYS: f64 = 1e9;
 
 /// An argument as it was written.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -38,6 +42,8 @@ pub struct WrittenRule {
     pub number: Option<Number>,
     /// The head.
     pub head: WrittenAtom,
+    /// In how many ways the body must hold at least.
+    pub least: u32,
     /// The body: literals, each a disjunction of atoms.
     pub body: Vec<Vec<WrittenAtom>>,
 }
@@ -128,9 +134,9 @@ impl Reader<'_> {
         };
         let head = self.atom()?;
         self.expect(":-", "the head")?;
-        let body = self.body()?;
+        let (least, body) = self.body()?;
         self.expect(".", "a rule's body")?;
-        Ok(Clause::Rule(WrittenRule { number, head, body }))
+        Ok(Clause::Rule(WrittenRule { number, head, least, body }))
     }
 
     fn second_number(&mut self) -> Read<f64> {
@@ -160,8 +166,9 @@ impl Reader<'_> {
         }
     }
 
-    fn body(&mut self) -> Read<Vec<Vec<WrittenAtom>>> {
-        let mut body = Vec::new();
+    /// In how many ways a body must hold, and its literals.
+    fn body(&mut self) -> Read<(u32, Vec<Vec<WrittenAtom>>)> {
+        let (mut least, mut body) = (1, Vec::new());
         loop {
             if self.next_is("(")? {
                 self.take()?;
@@ -183,14 +190,38 @@ impl Reader<'_> {
                             finding: "true must be the whole body, but is not".into(),
                         });
                     }
-                    return Ok(Vec::new());
+                    return Ok((least, Vec::new()));
+                }
+                let is_least = matches!(&first.0, Token::Word(word) if word == "at")
+                    && matches!(self.peek()?, (Token::Word(word), _) if word == "least");
+                if is_least && least == 1 && body.is_empty() {
+                    least = self.least()?;
+                    continue;
                 }
                 body.push(vec![self.body_atom_from(first)?]);
             }
             if !self.next_is(",")? {
-                return Ok(body);
+                return Ok((least, body));
             }
             self.take()?;
+        }
+    }
+
+    /// What follows `at`: `least 3:`.
+    fn least(&mut self) -> Read<u32> {
+        self.take()?;
+        let (found, mark) = self.take()?;
+        match found {
+            Token::Number(ways) if ways.fract() == 0.0 && (1.0..=MOST_WAYS).contains(&ways) => {
+                self.expect(":", "at least so many")?;
+                Ok(ways.to_string().parse().unwrap_or(u32::MAX))
+            }
+            found => Err(Wrong {
+                mark,
+                finding: format!(
+                    "“at least” must be followed by a whole number from 1 to {MOST_WAYS}, but here is {found}"
+                ),
+            }),
         }
     }
 
@@ -318,7 +349,14 @@ impl WrittenRule {
             }
             body.push(Literal::any_of(atoms));
         }
-        Ok(Rule::new(target, &body))
+        if self.least > 1 && inner.is_empty() {
+            let finding = format!(
+                "a body that must hold in at least {} ways must have a variable besides {x} and {y}, but has none",
+                self.least
+            );
+            return Err(wrong(&self.head, finding));
+        }
+        Ok(Rule::new(target, &body).at_least(self.least))
     }
 }
 
@@ -364,6 +402,6 @@ impl fmt::Display for WrittenRule {
             })
             .collect();
         let body = if body.is_empty() { "true".into() } else { body.join(", ") };
-        write!(f, "{} :- {body}.", self.head)
+        write!(f, "{} :- {}{body}.", self.head, least(self.least))
     }
 }

@@ -1,4 +1,5 @@
-//! Rules as text: `uncle(X, Y) :- brother(X, Z1), (mother(Z1, Y) ; father(Z1, Y)).`
+//! Rules as text: `uncle(X, Y) :- brother(X, Z1), (mother(Z1, Y) ; father(Z1, Y)).`, and where a body must hold
+//! in several ways, `colleague(X, Y) :- at least 3: worked_on(X, Z1), worked_on(Y, Z1).`
 
 use super::{Atom, Literal, Rule, Term};
 use crate::graph::Names;
@@ -22,8 +23,13 @@ impl Rule {
             return format!("{head} :- true.");
         }
         let body: Vec<String> = self.body.iter().map(|literal| literal.show(names)).collect();
-        format!("{head} :- {}.", body.join(", "))
+        format!("{head} :- {}{}.", least(self.least), body.join(", "))
     }
+}
+
+/// What stands before a body that must hold in several ways.
+pub(super) fn least(least: u32) -> String {
+    if least > 1 { format!("at least {least}: ") } else { String::new() }
 }
 
 impl Literal {

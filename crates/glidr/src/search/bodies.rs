@@ -25,7 +25,8 @@ pub(super) struct Mark {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Body {
     One(Step),
-    Two(Step, Step),
+    /// Two steps by at least so many ways: entities between them.
+    Two(Step, Step, u32),
     X(Mark),
     Y(Mark),
     /// A mark of X and one of Y.
@@ -81,6 +82,11 @@ impl<'a> Walk<'a> {
         }
     }
 
+    /// How many facts a step has.
+    pub fn count(&self, step: Step) -> usize {
+        self.starts[step as usize].iter().map(|&entity| self.from(step, entity).len()).sum()
+    }
+
     /// All that have a mark.
     pub fn holders(&self, mark: Mark) -> &[u32] {
         match mark.constant {
@@ -113,17 +119,17 @@ impl<'a> Walk<'a> {
             Body::One(step) => {
                 ends.extend_from_slice(self.from(if tail { step } else { self.inverse(step) }, known));
             }
-            Body::Two(first, second) => {
+            Body::Two(first, second, least) => {
                 let (near, far) =
                     if tail { (first, second) } else { (self.inverse(second), self.inverse(first)) };
                 for &middle in self.from(near, known) {
                     ends.extend_from_slice(self.from(far, middle));
-                    if ends.len() > 4 * most {
+                    if ends.len() / least as usize > 4 * most {
                         return false;
                     }
                 }
                 ends.sort_unstable();
-                ends.dedup();
+                keep_often(ends, least as usize);
             }
             Body::Y(mark) if tail => ends.extend_from_slice(self.holders(mark)),
             Body::X(mark) if !tail => ends.extend_from_slice(self.holders(mark)),
@@ -152,12 +158,13 @@ impl<'a> Walk<'a> {
         let of_target = |step: Step| step == target.0 || step == target.0 + half;
         match body {
             Body::One(step) => !itself(step, head, tail),
-            Body::Two(first, second) if of_target(first) || of_target(second) => {
-                self.from(first, head).iter().any(|&middle| {
+            Body::Two(first, second, least) if of_target(first) || of_target(second) => {
+                let ways = self.from(first, head).iter().filter(|&&middle| {
                     !itself(first, head, middle)
                         && !itself(second, middle, tail)
                         && self.from(second, middle).binary_search(&tail).is_ok()
-                })
+                });
+                ways.take(least as usize).count() == least as usize
             }
             Body::Two(..) => true,
             Body::X(mark) => marked(mark, head),
@@ -180,17 +187,34 @@ impl<'a> Walk<'a> {
             Some(constant) if mark.step == IS => Literal::any_of(vec![Atom::Is(end, Entity(constant))]),
             constant => literal(mark.step, end, constant.map_or(free, |c| Term::Constant(Entity(c)))),
         };
+        let least = if let Body::Two(.., least) = body { least } else { 1 };
         let body = match body {
             Body::One(step) => vec![literal(step, Term::X, Term::Y)],
-            Body::Two(first, second) => {
+            Body::Two(first, second, _) => {
                 vec![literal(first, Term::X, Term::Z(1)), literal(second, Term::Z(1), Term::Y)]
             }
             Body::X(x) => vec![mark(x, Term::X, Term::Z(1))],
             Body::Y(y) => vec![mark(y, Term::Y, Term::Z(1))],
             Body::Both(x, y) => vec![mark(x, Term::X, Term::Z(1)), mark(y, Term::Y, Term::Z(2))],
         };
-        Rule::new(target, &body)
+        Rule::new(target, &body).at_least(least)
     }
+}
+
+/// Keeps each of sorted entities once, if it is there at least so often.
+fn keep_often(entities: &mut Vec<u32>, least: usize) {
+    let mut kept = 0;
+    let mut start = 0;
+    while start < entities.len() {
+        let entity = entities[start];
+        let often = entities[start..].iter().take_while(|&&other| other == entity).count();
+        start += often;
+        if often >= least {
+            entities[kept] = entity;
+            kept += 1;
+        }
+    }
+    entities.truncate(kept);
 }
 
 #[cfg(test)]
@@ -210,7 +234,7 @@ mod tests {
         let marks: Vec<Mark> =
             marks.into_iter().chain([1, 4].map(|e| Mark { step: IS, constant: Some(e) })).collect();
         let mut bodies: Vec<Body> = (0..6).map(Body::One).collect();
-        bodies.extend((0..36).map(|n| Body::Two(n / 6, n % 6)));
+        bodies.extend((0..108).map(|n| Body::Two(n / 6 % 6, n % 6, 1 + n / 36)));
         bodies.extend(marks.iter().flat_map(|&x| marks.iter().map(move |&y| Body::Both(x, y))));
         bodies.extend(marks.iter().map(|&mark| Body::X(mark)));
         bodies.extend(marks.iter().map(|&mark| Body::Y(mark)));

@@ -1,12 +1,14 @@
 //! Which way of joining serves a target best, judged on *valid*.
 
+use std::collections::BTreeMap;
+
 use rayon::prelude::*;
 
 use super::fit::{Truth, fit, scores};
 use super::pool::Pool;
 use super::rule_set::{Board, Join, RuleSet, Weighed};
 use super::universe::Universe;
-use super::{Ended, Report};
+use super::{Ended, Fit, Report};
 use crate::graph::{Predicate, Vocabulary};
 use crate::rank::Asked;
 use crate::rule::Number;
@@ -24,11 +26,10 @@ const BEST: usize = 10;
 /// One way of joining a target's rules.
 struct Way {
     join: Join,
-    restraint: Option<f64>,
-    /// Whether the likeliest of the pairs not known to be true were no rivals.
-    doubting: bool,
-    /// Sum of reciprocal ranks on *valid*.
-    gain: f64,
+    /// How weights were fitted.
+    fit: Option<Fit>,
+    /// Sums of reciprocal ranks on *valid*, where tails are asked for and where heads are.
+    gain: [f64; 2],
     /// The pool's rules that count and their numbers, as they were judged.
     judged: Vec<(usize, Number)>,
     /// Weights fitted to *valid* too, where that was done at once.
@@ -41,6 +42,8 @@ pub(super) struct Tried {
     pool: Pool,
     questions: usize,
     ways: Vec<Way>,
+    /// Whether the weights for tails are chosen apart from those for heads.
+    is_parted: bool,
     /// What the weights of the chosen way are fitted to; none where those of all ways were fitted at once.
     pub ground: Option<Whole>,
     /// Rules measured.
@@ -55,12 +58,14 @@ pub(super) trait Ground {
     fn places(&self) -> usize;
     /// Questions of *valid*.
     fn questions(&self) -> usize;
-    /// The sum of reciprocal ranks over the questions of *valid*, given the scores of their candidates where tails are
-    /// asked for and where heads are.
-    fn gain(&self, tails: &[f64], heads: &[f64]) -> f64;
-    /// Weights fitted to the training facts, or to those of *valid* too: plainly, and where the ground
-    /// has it then by a fit that doubts. Small graphs have one for both ends, which serves as well there.
-    fn fits(&self, fires: &[&[u32]], restraint: f64, with_valid: bool) -> Vec<Vec<Number>>;
+    /// The sum of reciprocal ranks over the questions of *valid* that ask for one end, given the scores of candidates.
+    fn gain(&self, scores: &[f64], asked: Asked) -> f64;
+    /// Whether the weights for tails are others than those for heads; on small graphs one for both serves as well.
+    fn is_parted(&self) -> bool;
+    /// Weights fitted to the training facts: plainly, and by a fit that doubts.
+    fn fits(&self, fires: &[&[u32]], restraint: f64) -> [Vec<Number>; 2];
+    /// Weights fitted to the facts of *valid* too, and the ones that were judged without them.
+    fn refit(&self, fires: &[&[u32]], fit: Fit, judged: &[(usize, Number)]) -> Vec<Number>;
 }
 
 /// All pairs that any rule fires on.
@@ -77,6 +82,19 @@ impl Whole {
         let all = Truth::new(&universe, known.iter().chain(&valid).copied());
         Whole { universe, truth, all, valid }
     }
+
+    /// The fit that takes the likeliest pairs by some weights for facts that are missing.
+    fn doubting(
+        &self,
+        fires: &[&[u32]],
+        weights: &[f64],
+        truth: &Truth,
+        missing: usize,
+        restraint: f64,
+    ) -> Vec<f64> {
+        let truth = truth.doubting(&scores(self.universe.len(), fires, weights), missing);
+        fit(&self.universe, fires, &truth, restraint)
+    }
 }
 
 impl Ground for Whole {
@@ -88,20 +106,28 @@ impl Ground for Whole {
         2 * self.valid.len()
     }
 
-    fn gain(&self, tails: &[f64], heads: &[f64]) -> f64 {
-        let gain = |&pair: &(u32, u32)| reciprocal_ranks(&self.universe, &self.all, [tails, heads], pair);
+    fn gain(&self, scores: &[f64], asked: Asked) -> f64 {
+        let gain = |&pair: &(u32, u32)| reciprocal_rank(&self.universe, &self.all, scores, asked, pair);
         self.valid.iter().map(gain).sum()
     }
 
-    fn fits(&self, fires: &[&[u32]], restraint: f64, with_valid: bool) -> Vec<Vec<Number>> {
-        let truth = if with_valid { &self.all } else { &self.truth };
-        let plain = fit(&self.universe, fires, truth, restraint);
-        // As many facts again as valid has may be missing.
-        let missing = if with_valid { self.valid.len() } else { 2 * self.valid.len() };
-        let truth = truth.doubting(&scores(self.universe.len(), fires, &plain), missing);
-        let doubting = fit(&self.universe, fires, &truth, restraint);
-        let shared = |weights: Vec<f64>| weights.into_iter().map(Number::from).collect();
-        vec![shared(plain), shared(doubting)]
+    fn is_parted(&self) -> bool {
+        false
+    }
+
+    fn fits(&self, fires: &[&[u32]], restraint: f64) -> [Vec<Number>; 2] {
+        let plain = fit(&self.universe, fires, &self.truth, restraint);
+        // As many facts again as valid has may be missing, and its own.
+        let doubting = self.doubting(fires, &plain, &self.truth, 2 * self.valid.len(), restraint);
+        [plain, doubting].map(|weights| weights.into_iter().map(Number::from).collect())
+    }
+
+    fn refit(&self, fires: &[&[u32]], how: Fit, _: &[(usize, Number)]) -> Vec<Number> {
+        let mut weights = fit(&self.universe, fires, &self.all, how.restraint);
+        if how.doubting {
+            weights = self.doubting(fires, &weights, &self.all, self.valid.len(), how.restraint);
+        }
+        weights.into_iter().map(Number::from).collect()
     }
 }
 
@@ -127,52 +153,72 @@ impl Tried {
                 }
             }
             let scores = board.scores(&numbers);
-            let gain = ground.gain(&scores, &scores);
-            ways.push(Way { join, restraint: None, doubting: false, gain, judged, fitted: None });
+            let gain = Asked::BOTH.map(|asked| ground.gain(&scores, asked));
+            ways.push(Way { join, fit: None, gain, judged, fitted: None });
         }
         for &restraint in restraints {
-            for (number, weights) in ground.fits(&fires, restraint, false).into_iter().enumerate() {
-                let [tails, heads] = Asked::BOTH.map(|asked| {
+            for (weights, doubting) in ground.fits(&fires, restraint).into_iter().zip([false, true]) {
+                let gain = Asked::BOTH.map(|asked| {
                     let weights: Vec<f64> = weights.iter().map(|weight| weight.of(asked)).collect();
-                    scores(ground.places(), &fires, &weights)
+                    ground.gain(&scores(ground.places(), &fires, &weights), asked)
                 });
-                let gain = ground.gain(&tails, &heads);
-                let (restraint, doubting, judged) = (Some(restraint), number > 0, that_count(weights));
-                ways.push(Way { join: Join::Sum, restraint, doubting, gain, judged, fitted: None });
+                let (fit, judged) = (Some(Fit { restraint, doubting }), that_count(weights));
+                ways.push(Way { join: Join::Sum, fit, gain, judged, fitted: None });
             }
         }
         let (questions, measured, ended) = (ground.questions(), 0, Ended::Complete);
-        Tried { target, pool, questions, ways, ground: None, measured, ended }
+        Tried { target, pool, questions, ways, is_parted: ground.is_parted(), ground: None, measured, ended }
     }
 
     /// Fits the weights of all ways to *valid* too, so that the places that rules fire on need not be kept.
     pub fn fit_at_once(&mut self, ground: &dyn Ground) {
         if self.questions > 0 {
-            let (fires, mut again) = (self.pool.fires(), Vec::new().into_iter());
-            for way in self.ways.iter_mut().filter(|way| way.join == Join::Sum) {
-                if let (Some(restraint), false) = (way.restraint, way.doubting) {
-                    again = ground.fits(&fires, restraint, true).into_iter();
-                }
-                way.fitted = again.next().map(that_count);
+            let fires = self.pool.fires();
+            for way in &mut self.ways {
+                way.fitted = way.fit.map(|fit| that_count(ground.refit(&fires, fit, &way.judged)));
             }
         }
         self.pool.rules.iter_mut().for_each(|rule| rule.fires = Vec::new());
     }
 
-    /// The rules joined as judged; and fitted to *valid* too: its facts are true, and count as such.
-    fn sets(&self, way: &Way) -> [RuleSet; 2] {
-        let fitted = match (way.restraint, &self.ground) {
-            (Some(restraint), Some(ground)) if self.questions > 0 => {
-                let mut fits = ground.fits(&self.pool.fires(), restraint, true);
-                Some(that_count(fits.swap_remove(usize::from(way.doubting))))
+    /// The rules joined as judged; and fitted to *valid* too: its facts are true, and count as such. Numbers for tails
+    /// are those of the first way, numbers for heads those of the second.
+    fn sets(&self, ways: [&Way; 2]) -> [RuleSet; 2] {
+        let fitted = ways.map(|way| match (way.fit, &self.ground) {
+            (Some(fit), Some(ground)) if self.questions > 0 => {
+                that_count(ground.refit(&self.pool.fires(), fit, &way.judged))
             }
-            _ => way.fitted.clone(),
+            _ => way.fitted.clone().unwrap_or_else(|| way.judged.clone()),
+        });
+        let weigh = |[tails, heads]: [&[(usize, Number)]; 2]| {
+            let mut numbers: BTreeMap<usize, Number> = BTreeMap::new();
+            for &(rule, number) in tails {
+                numbers.entry(rule).or_insert(0.0.into()).tail = number.tail;
+            }
+            for &(rule, number) in heads {
+                numbers.entry(rule).or_insert(0.0.into()).head = number.head;
+            }
+            let counts = numbers.into_iter().filter(|(_, number)| number.most() > 0.0);
+            let weighed = counts.map(|(rule, number)| Weighed { rule: self.pool.rule(rule), number });
+            RuleSet::new(self.target, ways[0].join, weighed.collect())
         };
-        let weigh = |kept: &[(usize, Number)]| {
-            let weighed = |&(number, weight)| Weighed { rule: self.pool.rule(number), number: weight };
-            RuleSet::new(self.target, way.join, kept.iter().map(weighed).collect())
-        };
-        [weigh(&way.judged), weigh(fitted.as_ref().unwrap_or(&way.judged))]
+        [weigh(ways.map(|way| &way.judged[..])), weigh(fitted.each_ref().map(|kept| &kept[..]))]
+    }
+
+    /// The best ways for tails and for heads, which join alike.
+    fn best(&self, mean: &[[f64; 2]], join: Option<Join>) -> [&Way; 2] {
+        let value =
+            |way: usize, end: usize| self.ways[way].gain[end] + SHARED_QUESTIONS / 2.0 * mean[way][end];
+        let both = |ways: [usize; 2]| value(ways[0], 0) + value(ways[1], 1);
+        let alone = (0..self.ways.len()).map(|way| [way; 2]);
+        let mut choices: Vec<[usize; 2]> =
+            alone.filter(|[way, _]| join.is_none_or(|join| self.ways[*way].join == join)).collect();
+        let sums = || (0..self.ways.len()).filter(|&way| self.ways[way].join == Join::Sum);
+        if self.is_parted && join.is_none_or(|join| join == Join::Sum) {
+            choices.extend(sums().flat_map(|tails| sums().map(move |heads| [tails, heads])));
+        }
+        let best = choices.into_iter().max_by(|&a, &b| both(a).total_cmp(&both(b)).then(b.cmp(&a)));
+        best.unwrap_or([0; 2]).map(|way| &self.ways[way])
     }
 }
 
@@ -183,31 +229,37 @@ fn that_count(weights: Vec<Number>) -> Vec<(usize, Number)> {
     weights.filter(|(_, weight)| weight.most() > 0.0).collect()
 }
 
-/// The reciprocal ranks of one true pair among its row and its column, added; ties take their mean.
-fn reciprocal_ranks(
+/// The reciprocal rank of one true pair among its row or its column; ties take their mean.
+fn reciprocal_rank(
     universe: &Universe,
     truth: &Truth,
-    [tails, heads]: [&[f64]; 2],
+    scores: &[f64],
+    asked: Asked,
     (head, tail): (u32, u32),
 ) -> f64 {
-    let one = |scores: &[f64], places: &mut dyn Iterator<Item = u32>, outside: usize| {
-        let goal = universe.find((head, tail)).map_or(0.0, |place| scores[place]);
-        let (mut above, mut equal, mut inside) = (0usize, 0usize, 0usize);
-        for place in places.map(|place| place as usize) {
-            inside += 1;
-            if !truth.inside[place] {
-                above += usize::from(scores[place] > goal);
-                equal += usize::from(scores[place] == goal);
-            }
+    let goal = universe.find((head, tail)).map_or(0.0, |place| scores[place]);
+    let (mut above, mut equal, mut inside) = (0usize, 0usize, 0usize);
+    let mut meet = |place: u32| {
+        let place = place as usize;
+        inside += 1;
+        if !truth.inside[place] {
+            above += usize::from(scores[place] > goal);
+            equal += usize::from(scores[place] == goal);
         }
-        // Pairs that no rule fires on have score 0; the true ones among them do not count.
-        let silent = universe.entities - inside - outside;
-        equal += if goal == 0.0 { silent } else { 0 };
-        1.0 / (1.0 + above as f64 + equal as f64 / 2.0)
     };
-    let outside = |same: &dyn Fn(&(u32, u32)) -> bool| truth.outside.iter().filter(|pair| same(pair)).count();
-    one(tails, &mut universe.row(head), outside(&|pair| pair.0 == head))
-        + one(heads, &mut universe.column(tail).iter().copied(), outside(&|pair| pair.1 == tail))
+    let outside = match asked {
+        Asked::Tail => {
+            universe.row(head).for_each(&mut meet);
+            truth.outside.iter().filter(|pair| pair.0 == head).count()
+        }
+        Asked::Head => {
+            universe.column(tail).iter().copied().for_each(&mut meet);
+            truth.outside.iter().filter(|pair| pair.1 == tail).count()
+        }
+    };
+    // Pairs that no rule fires on have score 0; the true ones among them do not count.
+    equal += if goal == 0.0 { universe.entities - inside - outside } else { 0 };
+    1.0 / (1.0 + above as f64 + equal as f64 / 2.0)
 }
 
 /// Chooses a way for every target, among all or among those that join as asked: its rules as they were judged, and
@@ -219,27 +271,22 @@ pub(super) fn choose(
 ) -> Vec<([RuleSet; 2], Report)> {
     let questions: usize = tried.iter().map(|tried| tried.questions).sum();
     let ways = tried.first().map_or(0, |tried| tried.ways.len());
-    let mean: Vec<f64> = (0..ways)
-        .map(|way| tried.iter().map(|tried| tried.ways[way].gain).sum::<f64>() / questions.max(1) as f64)
+    let half = (questions.max(1) as f64) / 2.0;
+    let mean: Vec<[f64; 2]> = (0..ways)
+        .map(|way| [0, 1].map(|end| tried.iter().map(|tried| tried.ways[way].gain[end]).sum::<f64>() / half))
         .collect();
     let chosen = tried.into_par_iter().map(|tried| {
-        let value = |way: usize| tried.ways[way].gain + SHARED_QUESTIONS * mean[way];
-        let allowed = |way: &usize| join.is_none_or(|join| tried.ways[*way].join == join);
-        let best = (0..ways)
-            .filter(allowed)
-            .max_by(|&a, &b| value(a).total_cmp(&value(b)).then(b.cmp(&a)))
-            .unwrap_or(0);
-        let way = &tried.ways[best];
-        let sets = tried.sets(way);
+        let ways = tried.best(&mean, join);
+        let sets = tried.sets(ways);
         let report = Report {
             target: names.predicates.name(tried.target.0).to_owned(),
             measured: tried.measured,
             pool: tried.pool.rules.len(),
             rules: sets[1].rules.len(),
-            join: way.join,
-            restraint: way.restraint,
-            doubting: way.doubting,
-            valid_mrr: way.gain / tried.questions.max(1) as f64,
+            join: ways[0].join,
+            tails: ways[0].fit,
+            heads: ways[1].fit,
+            valid_mrr: (ways[0].gain[0] + ways[1].gain[1]) / tried.questions.max(1) as f64,
             ended: tried.ended,
         };
         (sets, report)

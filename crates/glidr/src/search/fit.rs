@@ -23,21 +23,24 @@ const MEANS: (f64, f64, f64) = (0.9, 0.99, 1e-8);
 /// as it does when it is ranked. The problem is convex; projected Adam with a fixed number of steps
 /// gives the same weights on any machine that adds in the same order.
 pub(super) fn fit(universe: &Universe, rules: &[&[u32]], truth: &Truth, l2: f64) -> Vec<f64> {
-    descend(universe.len(), rules, &|scores| truth.d_scores(universe, scores), l2)
+    descend(universe.len(), rules, &|scores| truth.d_scores(universe, scores), l2, None)
 }
 
-/// Projected Adam, given the derivative of the loss by each place's score.
+/// Projected Adam, given the derivative of the loss by each place's score: from nothing, or on from weights that are
+/// near already by the last third of its steps.
 pub(super) fn descend(
     places: usize,
     rules: &[&[u32]],
     d_scores_of: &dyn Fn(&[f64]) -> Vec<f64>,
     l2: f64,
+    from: Option<&[f64]>,
 ) -> Vec<f64> {
-    let mut weights = vec![0.0; rules.len()];
+    let mut weights = from.map_or_else(|| vec![0.0; rules.len()], <[f64]>::to_vec);
     let (mut mean, mut square) = (vec![0.0; rules.len()], vec![0.0; rules.len()]);
-    for step in 1..=STEPS {
+    let steps = if from.is_some() { STEPS / 3 } else { STEPS };
+    for step in 1..=steps {
         let d_scores = d_scores_of(&scores(places, rules, &weights));
-        let rate = RATE * (1.0 - f64::from(step - 1) / f64::from(STEPS));
+        let rate = RATE * f64::from(steps - step + 1) / f64::from(STEPS);
         let (m, v) = (1.0 - MEANS.0.powi(step), 1.0 - MEANS.1.powi(step));
         for (number, fires) in rules.iter().enumerate() {
             let d = sum_at(&d_scores, fires) + l2 * weights[number];

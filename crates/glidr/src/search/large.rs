@@ -24,11 +24,13 @@ const MOST_ANSWERS: usize = 120;
 /// Bodies of a mark of each end that are measured, at most.
 const PAIRED: usize = 2500;
 /// Bodies that are kept for each rule that a search of the whole graph would keep.
-const KEPT: (usize, usize) = (9, 4);
-/// Rivals of one question, at most.
+const KEPT: usize = 3;
+/// Rivals of one question for each of its answers, at most.
 const RIVALS: usize = 500;
 /// The restraints that are tried.
-const RESTRAINTS: [f64; 4] = [0.2, 1.0, 5.0, 20.0];
+const RESTRAINTS: [f64; 4] = [1.0, 5.0, 20.0, 100.0];
+/// The ways that a chain of two steps is measured with, at least.
+const WAYS: [u32; 5] = [1, 2, 3, 5, 9];
 
 /// A body with what was counted of it.
 type Measured = (f64, f64, Body);
@@ -70,15 +72,18 @@ impl Setting<'_> {
                 ended = Ended::TimeLimit;
                 break;
             }
-            counted += 1;
-            if let Some(found) = lines.count(walk, target, body, MOST_ANSWERS)
-                && found.hits() >= search.least_support
-                && answered.insert(found.sign)
-            {
-                measured.push((found.confidence(search.doubt), found.value(search.doubt), body));
+            for body in in_ways(body) {
+                counted += 1;
+                let Some(found) = lines.count(walk, target, body, MOST_ANSWERS) else { continue };
+                if found.hits() < search.least_support {
+                    break;
+                }
+                if answered.insert(found.sign) {
+                    measured.push((found.confidence(search.doubt), found.value(search.doubt), body));
+                }
             }
         }
-        let kept = kept(measured, search.base * KEPT.0 / KEPT.1);
+        let kept = kept(measured, search.base * KEPT);
         let base = kept
             .into_iter()
             .map(|(confidence, _, body)| {
@@ -100,6 +105,15 @@ impl Setting<'_> {
         (tried.measured, tried.ended) = (counted, ended);
         tried
     }
+}
+
+/// A body, and the same with more ways, each of which answers no more than the one before.
+fn in_ways(body: Body) -> impl Iterator<Item = Body> {
+    let ways = if matches!(body, Body::Two(..)) { &WAYS[..] } else { &WAYS[..1] };
+    ways.iter().map(move |&least| match body {
+        Body::Two(first, second, _) => Body::Two(first, second, least),
+        body => body,
+    })
 }
 
 /// The best bodies: a fifth by confidence, the others by what they find and how surely; surest first.

@@ -52,6 +52,8 @@ pub(super) struct Lines {
     /// What each place holds.
     pub holds: Vec<Holds>,
     valid: HashSet<(u32, u32)>,
+    /// Facts of the target that are known.
+    known: usize,
 }
 
 /// What a body's answers to the questions count. A body that is sure of tails may be broad for heads, so each
@@ -106,6 +108,7 @@ impl Lines {
             entities: walk.entities(),
             holds: Vec::new(),
             valid: all_valid.iter().copied().collect(),
+            known: walk.count(target.0),
         };
         for (pairs, from_valid) in [(train, false), (valid, true)] {
             for asked in [Asked::Tail, Asked::Head] {
@@ -153,6 +156,17 @@ impl Lines {
             {
                 line.left_out.insert(place, line.known);
             }
+        }
+    }
+
+    /// How many true ends of a question may be missing: for all that are known of the target, as many again as *valid*
+    /// has, and its own where they count as unknown.
+    pub fn missing(&self, line: &Line, with_valid: bool) -> usize {
+        let (here, valid) = (line.answers.len() + line.left_out.len(), self.valid.len());
+        if with_valid {
+            here * valid / (self.known + valid).max(1)
+        } else {
+            2 * here * valid / self.known.max(1)
         }
     }
 
@@ -204,12 +218,14 @@ impl Lines {
         Some(counted)
     }
 
-    /// The places a body fires on. A question gets new rivals while it has fewer than `most`.
+    /// The places a body fires on. A question gets new rivals while it has fewer than `most` for each
+    /// of its answers.
     pub fn fires(&mut self, walk: &Walk, target: Predicate, body: Body, most: usize) -> Vec<u32> {
         let (mut fires, mut ends) = (Vec::new(), Vec::new());
         for number in 0..self.all.len() {
             let line = &self.all[number];
-            if line.places.len() >= line.answers.len() + most {
+            let most = line.answers.len() * (most + 1);
+            if line.places.len() >= most {
                 self.fires_of_full(walk, target, body, line, &mut ends, &mut fires);
                 continue;
             }
@@ -221,7 +237,7 @@ impl Lines {
                     if self.holds[place as usize] != Holds::Answer || line.is_fair(walk, target, body, end) {
                         fires.push(place);
                     }
-                } else if line.places.len() + opened.len() < line.answers.len() + most
+                } else if line.places.len() + opened.len() < most
                     && line.left_out.binary_search(&end).is_err()
                 {
                     let (head, tail) = line.asked.pair(Entity(line.known), Entity(end));

@@ -38,7 +38,11 @@ pub(super) fn bodies(
     let mut bodies: Vec<Body> =
         chains
             .map(|((first, second), _)| {
-                if second == NONE { Body::One(first as u32) } else { Body::Two(first as u32, second as u32) }
+                if second == NONE {
+                    Body::One(first as u32)
+                } else {
+                    Body::Two(first as u32, second as u32, 1)
+                }
             })
             .collect();
     let heads = marks(walk, pairs.iter().map(|pair| pair.0), least);

@@ -51,7 +51,7 @@ pub struct Search {
     pub doubt: f64,
     /// Facts that a rule must find at least.
     pub least_support: usize,
-    /// Rules of the pool that are no conjunctions, at most; on a large graph nine for every four of them.
+    /// Rules of the pool that are no conjunctions, at most; on a large graph three times as many.
     pub base: usize,
     /// Conjunctions of two of them, at most.
     pub conjunctions: usize,
@@ -92,6 +92,16 @@ impl Default for Search {
     }
 }
 
+/// How weights were fitted.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Fit {
+    /// The strength of their restraint.
+    pub restraint: f64,
+    /// Whether the likeliest pairs that are not known to be true were taken for facts that may be missing, and not for
+    /// rivals.
+    pub doubting: bool,
+}
+
 /// What was found for one target.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
@@ -105,11 +115,10 @@ pub struct Report {
     pub rules: usize,
     /// How they are joined.
     pub join: Join,
-    /// The strength of the weights' restraint, where they are summed.
-    pub restraint: Option<f64>,
-    /// Whether the fit of these weights took the likeliest pairs that are not known to be true for
-    /// facts that may be missing, and not for rivals.
-    pub doubting: bool,
+    /// How the weights for tails were fitted, where they are summed.
+    pub tails: Option<Fit>,
+    /// How those for heads were; on a small graph they are the same.
+    pub heads: Option<Fit>,
     /// Mean reciprocal rank on *valid* with this choice, before *valid* itself is fitted.
     pub valid_mrr: f64,
     /// How the proposals ended.

@@ -122,7 +122,8 @@ impl<'f> Solver<'f> {
     /// ```
     pub fn new(rule: &Rule, facts: &'f Facts, limits: Limits) -> Result<Self> {
         let query = Query::new(rule, facts)?;
-        let mut join = Join::new(&query, facts, None, 1, limits.time.map(|time| Instant::now() + time));
+        let cap = u64::from(rule.least());
+        let mut join = Join::new(&query, facts, None, cap, limits.time.map(|time| Instant::now() + time));
         let mut reduced = join.start();
         if !join.eliminate(&mut reduced, [X, Y]) {
             if join.out_of_time {
@@ -146,7 +147,7 @@ impl<'f> Solver<'f> {
 
     /// All pairs that the body holds for, sorted.
     pub fn answers(&self) -> Found<Vec<(Entity, Entity)>> {
-        let mut join = self.join(None, 1);
+        let mut join = self.join(None, self.least());
         let mut pairs = Vec::new();
         if self.reduced.ways == 0 {
             return Found { value: pairs, ended: Ended::Complete };
@@ -179,7 +180,7 @@ impl<'f> Solver<'f> {
     }
 
     fn known(&self, end: usize, entity: Entity) -> Found<Vec<Entity>> {
-        let mut join = self.join(None, 1);
+        let mut join = self.join(None, self.least());
         let mut found = self.ends(&mut join, end, entity.0);
         let mut ended = if join.out_of_time { Ended::TimeLimit } else { Ended::Complete };
         if let Some(most) = self.limits.answers
@@ -201,22 +202,30 @@ impl<'f> Solver<'f> {
         if entity as usize >= self.facts.entities() || !join.bind(&mut state, end, entity) {
             return Vec::new();
         }
-        join.project(state, Some(X + Y - end)).0.values.unwrap_or_default()
+        let found = join.project(state, Some(X + Y - end)).0;
+        let mut places = 0..;
+        let mut enough = |_: &u32| places.next().is_some_and(|place| found.ways(place) >= self.least());
+        found.values.iter().flatten().copied().filter(|value| enough(value)).collect()
+    }
+
+    /// How many groundings a pair must have.
+    fn least(&self) -> u64 {
+        u64::from(self.rule.least())
     }
 
     /// Whether the body holds for one pair.
     pub fn holds(&self, head: Entity, tail: Entity) -> Found<bool> {
-        let mut join = self.join(None, 1);
-        let value = self.ways(&mut join, self.reduced.clone(), head, tail) > 0;
+        let mut join = self.join(None, self.least());
+        let value = self.ways(&mut join, self.reduced.clone(), head, tail) >= self.least();
         Found { value, ended: if join.out_of_time { Ended::TimeLimit } else { Ended::Complete } }
     }
 
     /// Whether the body holds for one pair without the help of one fact: a rule that is asked about
     /// a fact must not look it up.
     pub fn holds_without(&self, head: Entity, tail: Entity, fact: Triple) -> Found<bool> {
-        let mut join = self.join(Some(fact), 1);
+        let mut join = self.join(Some(fact), self.least());
         let start = join.start();
-        let value = self.ways(&mut join, start, head, tail) > 0;
+        let value = self.ways(&mut join, start, head, tail) >= self.least();
         Found { value, ended: if join.out_of_time { Ended::TimeLimit } else { Ended::Complete } }
     }
 
@@ -256,6 +265,12 @@ impl<'f> Solver<'f> {
         };
         if !self.bind_ends(&mut join, &mut state, head, tail) {
             return none(&join);
+        }
+        if self.least() > 1 {
+            let held = self.holds(head, tail);
+            if !held.value {
+                return Found { value: None, ended: held.ended };
+            }
         }
         let mut entities = vec![head, tail];
         for variable in 2..self.query.variables {

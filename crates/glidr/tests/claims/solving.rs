@@ -122,6 +122,35 @@ proptest! {
     }
 
     #[test]
+    fn a_body_that_must_hold_in_several_ways_holds_where_it_has_as_many_groundings(
+        (facts, traits) in facts(), rule in rules(), least in 2u32..5, which in 0usize..30,
+    ) {
+        prop_assume!(!facts.is_empty());
+        let gone = facts[which % facts.len()];
+        let rest: Vec<Triple> = facts.iter().copied().filter(|fact| *fact != gone).collect();
+        let index = Facts::new(ENTITIES as usize, PREDICATES as usize, PROPERTIES as usize, &facts, &traits);
+        let counted = rule.clone().at_least(least);
+        let solver = Solver::new(&counted, &index, Limits::default()).expect("a rule of the language");
+        let (all, fewer) = (all_groundings(&rule, &facts, &traits), all_groundings(&rule, &rest, &traits));
+        let enough = |all: &[Vec<u32>], head: u32, tail: u32| {
+            all.iter().filter(|of| (of[0], of[1]) == (head, tail)).count() >= least as usize
+        };
+        let pairs = || (0..ENTITIES).flat_map(|head| (0..ENTITIES).map(move |tail| (head, tail)));
+        let answers: Vec<(Entity, Entity)> =
+            pairs().filter(|&(h, t)| enough(&all, h, t)).map(|(h, t)| (Entity(h), Entity(t))).collect();
+        prop_assert_eq!(&solver.answers().value, &answers);
+        for (head, tail) in pairs() {
+            let (h, t) = (Entity(head), Entity(tail));
+            let held = enough(&all, head, tail);
+            prop_assert_eq!(solver.holds(h, t).value, held);
+            prop_assert_eq!(solver.grounding(h, t).value.is_some(), held);
+            prop_assert_eq!(solver.tails(h).value.contains(&t), held);
+            prop_assert_eq!(solver.heads(t).value.contains(&h), held);
+            prop_assert_eq!(solver.holds_without(h, t, gone).value, enough(&fewer, head, tail));
+        }
+    }
+
+    #[test]
     fn a_fact_left_out_is_as_if_it_had_never_been((facts, traits) in facts(), rule in rules(), which in 0usize..30) {
         prop_assume!(!facts.is_empty());
         let gone = facts[which % facts.len()];

@@ -50,6 +50,7 @@ proptest! {
         (predicates, properties, entities) in (hostile(3), hostile(2), hostile(4)),
         draws in prop::collection::vec((0u8..24, 0u8..24, prop::collection::vec((0u32..6, prop::bool::ANY), 1..4), 0u8..3), 0..6),
         number in prop::option::of((0.0f64..1.0, prop::option::of(0.0f64..1.0))),
+        least in 1u32..4,
     ) {
         let names = Vocabulary { entities, predicates, properties };
         let literals: Vec<Literal> = draws.iter().map(|(a, b, fillers, kind)| {
@@ -63,6 +64,7 @@ proptest! {
             }).collect())
         }).collect();
         let rule = Rule::new(Predicate(0), &literals);
+        let rule = if rule.variables() > 2 { rule.at_least(least) } else { rule };
         let plain = rule.show(rule_names(&names));
         let number = number.map(|(tail, head)| Number { tail, head: head.unwrap_or(tail) });
         let text = number.map_or(plain.clone(), |number| format!("{number} :: {plain}"));
@@ -108,7 +110,25 @@ fn an_error_points_at_its_line_and_column() {
             "my.rules:2:3: unknown predicate “fother”; did you mean one of “father”, “mother”",
         ),
         ("uncle(X, Y) :- brother(X Z).", "my.rules:1:26: the arguments (one or two) must be followed by “)”"),
-        ("uncle(X, Y) : brother(X, Y).", "my.rules:1:13: names with signs must be in single quotes"),
+        ("uncle(X, Y) : brother(X, Y).", "my.rules:1:13: the head must be followed by “:-”"),
+        ("uncle(X, Y) & brother(X, Y).", "my.rules:1:13: names with signs must be in single quotes"),
+        (
+            "uncle(X, Y) :- at least 1.5: brother(X, Z).",
+            "my.rules:1:25: “at least” must be followed by a whole",
+        ),
+        (
+            "uncle(X, Y) :- at least 0: brother(X, Z).",
+            "my.rules:1:25: “at least” must be followed by a whole",
+        ),
+        (
+            "uncle(X, Y) :- at least 2 brother(X, Z).",
+            "my.rules:1:27: at least so many must be followed by “:”",
+        ),
+        (
+            "uncle(X, Y) :- at least 2: brother(X, Y).",
+            "my.rules:1:1: a body that must hold in at least 2 ways",
+        ),
+        ("uncle(X, Y) :- brother(X, Z), at least 2: son(X, Z).", "my.rules:1:34: a predicate's name must be"),
         ("uncle(X, X) :- brother(X, Y).", "my.rules:1:1: the head must have two different variables"),
         ("uncle(X, Y) :- 'brother(X, Y).", "my.rules:1:16: a quoted name must end on its line"),
         ("uncle(X, Y) :- brother(X, Y)", "my.rules:1:29: a rule's body must be followed by “.”"),
