@@ -48,8 +48,8 @@ impl Figure {
     /// The figure as SVG.
     pub fn svg(&self) -> String {
         let mut plots: Vec<Plot> = Vec::new();
-        for (number, series) in self.series.iter().enumerate().filter(|(_, series)| !series.points.is_empty())
-        {
+        let series = self.with_words_gathered();
+        for (number, series) in series.iter().enumerate().filter(|(_, series)| !series.points.is_empty()) {
             let colour = COLOURS[number % COLOURS.len()];
             let points: Vec<(f64, f64)> = series.points.iter().map(|point| (point.x, point.y)).collect();
             if series.line {
@@ -110,6 +110,41 @@ impl Figure {
     }
 }
 
+impl Figure {
+    /// The series, where words of points that lie almost at one place stand there once, all of them.
+    fn with_words_gathered(&self) -> Vec<Series> {
+        let mut all = self.series.clone();
+        let scale = |value: f64, log: bool| if log { value.ln() } else { value };
+        let of = |point: &Point| (scale(point.x, self.log_x), scale(point.y, self.log_y));
+        let places: Vec<(f64, f64)> =
+            self.series.iter().flat_map(|series| series.points.iter().map(of)).collect();
+        let width = |value: fn(&(f64, f64)) -> f64| {
+            let (least, most) = places
+                .iter()
+                .map(value)
+                .fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| (a.min(v), b.max(v)));
+            most - least
+        };
+        let (wide, high) = (width(|place| place.0), width(|place| place.1));
+        let mut points: Vec<&mut Point> = all.iter_mut().flat_map(|series| &mut series.points).collect();
+        for second in 1..points.len() {
+            let near = |first: &usize| {
+                let (a, b) = (places[*first], places[second]);
+                !points[*first].label.is_empty()
+                    && (a.0 - b.0).abs() <= 0.05 * wide
+                    && (a.1 - b.1).abs() <= 0.02 * high
+            };
+            if let Some(first) = (0..second).find(near) {
+                let word = std::mem::take(&mut points[second].label);
+                if !word.is_empty() && points[first].label.split("; ").all(|other| other != word) {
+                    points[first].label += &format!("; {word}");
+                }
+            }
+        }
+        all
+    }
+}
+
 /// A number in few letters, so that those of neighbours leave each other room.
 fn short(value: f64) -> String {
     match value {
@@ -145,6 +180,26 @@ mod tests {
         let bare = Figure { series: vec![without], ..figure }.svg();
         let drawn = |svg: &str| svg.matches('<').count();
         assert!(drawn(&svg) > drawn(&bare), "error bars add strokes");
+    }
+
+    #[test]
+    fn words_of_points_at_one_place_stand_there_once() {
+        let point = |x: f64, y: f64, label: &str| Point { x, y, error: 0.0, label: label.into() };
+        let series = |points: Vec<Point>| Series { name: String::new(), points, line: false };
+        let figure = Figure {
+            log_x: true,
+            series: vec![
+                series(vec![point(10.0, 0.5, "far"), point(100.0, 0.9, "here")]),
+                series(vec![point(101.0, 0.901, "here"), point(102.0, 0.9, "there")]),
+            ],
+            ..Figure::default()
+        };
+        let words: Vec<Vec<String>> = figure
+            .with_words_gathered()
+            .into_iter()
+            .map(|series| series.points.into_iter().map(|point| point.label).collect())
+            .collect();
+        assert_eq!(words, [["far", "here; there"], ["", ""]]);
     }
 
     #[test]

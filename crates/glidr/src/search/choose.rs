@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use rayon::prelude::*;
 
-use super::fit::{Truth, fit, scores};
+use super::fit::scores;
+use super::ground::{Ground, Whole};
 use super::pool::Pool;
 use super::rule_set::{Board, Join, RuleSet, Weighed};
-use super::universe::Universe;
 use super::{Ended, Fit, Report};
 use crate::graph::{Predicate, Vocabulary};
 use crate::rank::Asked;
@@ -50,85 +50,6 @@ pub(super) struct Tried {
     pub measured: usize,
     /// How the proposals ended.
     pub ended: Ended,
-}
-
-/// What rules are judged by and fitted to.
-pub(super) trait Ground {
-    /// How many places rules may fire on.
-    fn places(&self) -> usize;
-    /// Questions of *valid*.
-    fn questions(&self) -> usize;
-    /// The sum of reciprocal ranks over the questions of *valid* that ask for one end, given the scores of candidates.
-    fn gain(&self, scores: &[f64], asked: Asked) -> f64;
-    /// Whether the weights for tails are others than those for heads; on small graphs one for both serves as well.
-    fn is_parted(&self) -> bool;
-    /// Weights fitted to the training facts: plainly, and by a fit that doubts.
-    fn fits(&self, fires: &[&[u32]], restraint: f64) -> [Vec<Number>; 2];
-    /// Weights fitted to the facts of *valid* too, and the ones that were judged without them.
-    fn refit(&self, fires: &[&[u32]], fit: Fit, judged: &[(usize, Number)]) -> Vec<Number>;
-}
-
-/// All pairs that any rule fires on.
-pub(super) struct Whole {
-    pub universe: Universe,
-    truth: Truth,
-    all: Truth,
-    valid: Vec<(u32, u32)>,
-}
-
-impl Whole {
-    pub fn new(universe: Universe, known: &[(u32, u32)], valid: Vec<(u32, u32)>) -> Self {
-        let truth = Truth::new(&universe, known.iter().copied());
-        let all = Truth::new(&universe, known.iter().chain(&valid).copied());
-        Whole { universe, truth, all, valid }
-    }
-
-    /// The fit that takes the likeliest pairs by some weights for facts that are missing.
-    fn doubting(
-        &self,
-        fires: &[&[u32]],
-        weights: &[f64],
-        truth: &Truth,
-        missing: usize,
-        restraint: f64,
-    ) -> Vec<f64> {
-        let truth = truth.doubting(&scores(self.universe.len(), fires, weights), missing);
-        fit(&self.universe, fires, &truth, restraint)
-    }
-}
-
-impl Ground for Whole {
-    fn places(&self) -> usize {
-        self.universe.len()
-    }
-
-    fn questions(&self) -> usize {
-        2 * self.valid.len()
-    }
-
-    fn gain(&self, scores: &[f64], asked: Asked) -> f64 {
-        let gain = |&pair: &(u32, u32)| reciprocal_rank(&self.universe, &self.all, scores, asked, pair);
-        self.valid.iter().map(gain).sum()
-    }
-
-    fn is_parted(&self) -> bool {
-        false
-    }
-
-    fn fits(&self, fires: &[&[u32]], restraint: f64) -> [Vec<Number>; 2] {
-        let plain = fit(&self.universe, fires, &self.truth, restraint);
-        // As many facts again as valid has may be missing, and its own.
-        let doubting = self.doubting(fires, &plain, &self.truth, 2 * self.valid.len(), restraint);
-        [plain, doubting].map(|weights| weights.into_iter().map(Number::from).collect())
-    }
-
-    fn refit(&self, fires: &[&[u32]], how: Fit, _: &[(usize, Number)]) -> Vec<Number> {
-        let mut weights = fit(&self.universe, fires, &self.all, how.restraint);
-        if how.doubting {
-            weights = self.doubting(fires, &weights, &self.all, self.valid.len(), how.restraint);
-        }
-        weights.into_iter().map(Number::from).collect()
-    }
 }
 
 impl Tried {
@@ -184,12 +105,14 @@ impl Tried {
     /// The rules joined as judged; and fitted to *valid* too: its facts are true, and count as such. Numbers for tails
     /// are those of the first way, numbers for heads those of the second.
     fn sets(&self, ways: [&Way; 2]) -> [RuleSet; 2] {
-        let fitted = ways.map(|way| match (way.fit, &self.ground) {
+        let fit = |way: &Way| match (way.fit, &self.ground) {
             (Some(fit), Some(ground)) if self.questions > 0 => {
                 that_count(ground.refit(&self.pool.fires(), fit, &way.judged))
             }
             _ => way.fitted.clone().unwrap_or_else(|| way.judged.clone()),
-        });
+        };
+        let tails = fit(ways[0]);
+        let heads = if std::ptr::eq(ways[0], ways[1]) { tails.clone() } else { fit(ways[1]) };
         let weigh = |[tails, heads]: [&[(usize, Number)]; 2]| {
             let mut numbers: BTreeMap<usize, Number> = BTreeMap::new();
             for &(rule, number) in tails {
@@ -202,7 +125,7 @@ impl Tried {
             let weighed = counts.map(|(rule, number)| Weighed { rule: self.pool.rule(rule), number });
             RuleSet::new(self.target, ways[0].join, weighed.collect())
         };
-        [weigh(ways.map(|way| &way.judged[..])), weigh(fitted.each_ref().map(|kept| &kept[..]))]
+        [weigh(ways.map(|way| &way.judged[..])), weigh([&tails, &heads])]
     }
 
     /// The best ways for tails and for heads, which join alike.
@@ -227,39 +150,6 @@ fn that_count(weights: Vec<Number>) -> Vec<(usize, Number)> {
     let cut = |weight: f64| if weight >= LEAST_WEIGHT { weight } else { 0.0 };
     let weights = weights.into_iter().map(|weight| weight.map(cut)).enumerate();
     weights.filter(|(_, weight)| weight.most() > 0.0).collect()
-}
-
-/// The reciprocal rank of one true pair among its row or its column; ties take their mean.
-fn reciprocal_rank(
-    universe: &Universe,
-    truth: &Truth,
-    scores: &[f64],
-    asked: Asked,
-    (head, tail): (u32, u32),
-) -> f64 {
-    let goal = universe.find((head, tail)).map_or(0.0, |place| scores[place]);
-    let (mut above, mut equal, mut inside) = (0usize, 0usize, 0usize);
-    let mut meet = |place: u32| {
-        let place = place as usize;
-        inside += 1;
-        if !truth.inside[place] {
-            above += usize::from(scores[place] > goal);
-            equal += usize::from(scores[place] == goal);
-        }
-    };
-    let outside = match asked {
-        Asked::Tail => {
-            universe.row(head).for_each(&mut meet);
-            truth.outside.iter().filter(|pair| pair.0 == head).count()
-        }
-        Asked::Head => {
-            universe.column(tail).iter().copied().for_each(&mut meet);
-            truth.outside.iter().filter(|pair| pair.1 == tail).count()
-        }
-    };
-    // Pairs that no rule fires on have score 0; the true ones among them do not count.
-    equal += if goal == 0.0 { universe.entities - inside - outside } else { 0 };
-    1.0 / (1.0 + above as f64 + equal as f64 / 2.0)
 }
 
 /// Chooses a way for every target, among all or among those that join as asked: its rules as they were judged, and
@@ -300,6 +190,7 @@ mod tests {
     use crate::graph::Names;
     use crate::rule::{Atom, Literal, Rule, Term};
     use crate::search::pool::Sizes;
+    use crate::search::universe::Universe;
 
     /// Two rules that fire on a fact of training each, one of them on a fact of *valid* too.
     fn tried() -> (Tried, Whole) {

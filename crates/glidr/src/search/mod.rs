@@ -11,6 +11,7 @@ mod branches;
 mod chains;
 mod choose;
 mod fit;
+mod ground;
 mod joined;
 mod large;
 mod lines;

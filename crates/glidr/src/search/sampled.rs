@@ -1,8 +1,8 @@
 //! Weights fitted to a sample of questions, and the ways of joining judged by it.
 
 use super::Fit;
-use super::choose::Ground;
 use super::fit::{descend, scores};
+use super::ground::Ground;
 use super::lines::{Holds, Line, Lines};
 use crate::rank::Asked;
 use crate::rule::Number;

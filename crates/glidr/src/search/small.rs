@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::time::Instant;
 
 use super::branches::Parent;
-use super::choose::{RESTRAINTS, Tried, Whole};
+use super::choose::{RESTRAINTS, Tried};
+use super::ground::Whole;
 use super::pool::{Candidate, Pool, Sizes};
 use super::{RuleSet, Setting, Weighed, chains, propose};
 use crate::graph::{Entity, Predicate, Property, Split, Triple};
