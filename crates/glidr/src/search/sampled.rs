@@ -99,8 +99,8 @@ impl Lines {
         if let Some(from) = from.filter(|_| !with_valid && !doubted.contains(&true)) {
             return from.to_vec();
         }
-        let d_scores = |scores: &[f64]| self.d_scores(scores, asked, with_valid, &doubted);
-        descend(self.holds.len(), fires, &d_scores, fit.restraint, from)
+        let contests = self.contests(asked, with_valid, &doubted);
+        descend(self.holds.len(), fires, &|scores| d_scores(&contests, scores), fit.restraint, from)
     }
 
     /// The places of one direction among those that rules fire on.
@@ -148,27 +148,46 @@ impl Lines {
         self.entities - line.places.len() - line.left_out.len()
     }
 
-    /// The derivative by each score of − Σ ln (e^s⁺ / (e^s⁺ + Σ e^s over the rivals)), over the training
-    /// questions of one direction, or with those of *valid*.
-    fn d_scores(&self, scores: &[f64], asked: Asked, with_valid: bool, doubted: &[bool]) -> Vec<f64> {
-        let mut d_scores = vec![0.0; scores.len()];
-        let lines = self.all.iter().filter(|line| line.asked == asked);
-        for line in lines.filter(|line| with_valid || !line.from_valid) {
-            let rivals: Vec<usize> = self.rivals(line, with_valid).filter(|&place| !doubted[place]).collect();
-            let powers: Vec<f64> = rivals.iter().map(|&place| scores[place].min(500.0).exp()).collect();
-            let others = self.silent(line) as f64 + powers.iter().sum::<f64>();
-            let mut pull = 0.0;
-            for place in self.of(line, Holds::Answer) {
-                let own = scores[place].min(500.0).exp();
-                pull += 1.0 / (own + others);
-                d_scores[place] += own / (own + others) - 1.0;
-            }
-            for (place, power) in rivals.into_iter().zip(powers) {
-                d_scores[place] += power * pull;
-            }
-        }
-        d_scores
+    /// The training questions of one direction, or with those of *valid*.
+    fn contests(&self, asked: Asked, with_valid: bool, doubted: &[bool]) -> Vec<Contest> {
+        let lines = self.all.iter().filter(|line| line.asked == asked && (with_valid || !line.from_valid));
+        let contest = |line: &Line| Contest {
+            answers: self.of(line, Holds::Answer).collect(),
+            rivals: self.rivals(line, with_valid).filter(|&place| !doubted[place]).collect(),
+            silent: self.silent(line) as f64,
+        };
+        lines.map(contest).collect()
     }
+}
+
+/// A question as weights are fitted to it.
+struct Contest {
+    answers: Vec<usize>,
+    /// Places that are not known to be true, nor doubted.
+    rivals: Vec<usize>,
+    /// Candidates without a place.
+    silent: f64,
+}
+
+/// The derivative by each score of − Σ ln (e^s⁺ / (e^s⁺ + Σ e^s over the rivals)).
+fn d_scores(contests: &[Contest], scores: &[f64]) -> Vec<f64> {
+    let power = |place: usize| if scores[place] == 0.0 { 1.0 } else { scores[place].min(500.0).exp() };
+    let (mut d_scores, mut powers) = (vec![0.0; scores.len()], Vec::new());
+    for contest in contests {
+        powers.clear();
+        powers.extend(contest.rivals.iter().map(|&place| power(place)));
+        let others = contest.silent + powers.iter().sum::<f64>();
+        let mut pull = 0.0;
+        for &place in &contest.answers {
+            let own = power(place);
+            pull += 1.0 / (own + others);
+            d_scores[place] += own / (own + others) - 1.0;
+        }
+        for (&place, power) in contest.rivals.iter().zip(&powers) {
+            d_scores[place] += power * pull;
+        }
+    }
+    d_scores
 }
 
 #[cfg(test)]
@@ -213,7 +232,7 @@ mod tests {
         let lines = lines();
         let scores: Vec<f64> = (0..lines.holds.len()).map(|n| (n * 7 % 5) as f64 / 3.0).collect();
         for (asked, with_valid) in Asked::BOTH.into_iter().flat_map(|asked| [(asked, false), (asked, true)]) {
-            let d = lines.d_scores(&scores, asked, with_valid, &vec![false; scores.len()]);
+            let d = d_scores(&lines.contests(asked, with_valid, &vec![false; scores.len()]), &scores);
             assert!(d.iter().any(|d| *d != 0.0));
             for place in 0..scores.len() {
                 let moved = |by: f64| {
