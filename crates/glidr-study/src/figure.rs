@@ -108,9 +108,7 @@ impl Figure {
         }
         render_to_svg(plots, layout)
     }
-}
 
-impl Figure {
     /// The series, where words of points that lie almost at one place stand there once, all of them.
     fn with_words_gathered(&self) -> Vec<Series> {
         let mut all = self.series.clone();

@@ -48,15 +48,6 @@ pub enum Verdict {
 /// ```
 pub fn prove(rule: &Rule, facts: &Facts, head: Entity, tail: Entity, limits: Limits) -> Result<Verdict> {
     let solver = Solver::new(rule, facts, limits)?;
-    if rule.least() > 1 {
-        let ways = solver.groundings(head, tail, rule.least().into());
-        if ways.ended == Ended::TimeLimit {
-            return Ok(Verdict::Unknown);
-        }
-        if (1..rule.least().into()).contains(&ways.value) {
-            return Ok(Verdict::TooFew(ways.value));
-        }
-    }
     let found = solver.grounding(head, tail);
     if let Some(grounding) = found.value {
         let facts = grounding.facts(rule, facts);
@@ -64,6 +55,14 @@ pub fn prove(rule: &Rule, facts: &Facts, head: Entity, tail: Entity, limits: Lim
     }
     if found.ended != Ended::Complete {
         return Ok(Verdict::Unknown);
+    }
+    if rule.least() > 1 {
+        let ways = solver.groundings(head, tail, rule.least().into());
+        match (ways.ended, ways.value) {
+            (Ended::TimeLimit, _) => return Ok(Verdict::Unknown),
+            (_, 0) => {}
+            (_, few) => return Ok(Verdict::TooFew(few)),
+        }
     }
     for place in 0..rule.body().len() {
         let start = Rule::new(rule.target, &rule.body()[..=place]);

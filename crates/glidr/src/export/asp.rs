@@ -25,9 +25,9 @@ pub(super) fn rules(program: &Program) -> String {
 }
 
 fn count(counted: &Counted) -> String {
-    let Counted { head, way, own, least } = counted;
-    let (own, any) = (own.join(", "), vec!["_"; own.len()].join(", "));
-    format!("{head} :- {way}{any}), {least} <= #count {{ {own} : {way}{own}) }}")
+    let own = counted.own.join(", ");
+    let (any, way) = (counted.any(), counted.way(&own));
+    format!("{} :- {any}, {} <= #count {{ {own} : {way} }}", counted.head, counted.least)
 }
 
 pub(super) fn facts(known: &Known, out: &mut dyn Write) -> io::Result<()> {

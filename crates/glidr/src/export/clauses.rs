@@ -37,11 +37,23 @@ pub(super) struct Words<'a> {
 pub(super) struct Counted {
     /// What is derived.
     pub head: String,
-    /// `way1(1, X, Y, `, what is to stand behind it is the body's own variables.
-    pub way: String,
+    /// The rule's number, X and Y.
+    pub ends: String,
     /// The body's own variables.
     pub own: Vec<String>,
     pub least: u32,
+}
+
+impl Counted {
+    /// A way with these in place of the body's own variables.
+    pub fn way(&self, own: &str) -> String {
+        format!("way{}({}, {own})", self.own.len(), self.ends)
+    }
+
+    /// Any way.
+    pub fn any(&self) -> String {
+        self.way(&vec!["_"; self.own.len()].join(", "))
+    }
 }
 
 impl Words<'_> {
@@ -104,11 +116,11 @@ impl Words<'_> {
         let terms: Vec<String> = counted(rule).into_iter().map(|term| self.term(term)).collect();
         let counted = Counted {
             head: self.head(number, rule),
-            way: format!("way{}({number}, {}, {}, ", terms.len() - 2, terms[0], terms[1]),
+            ends: format!("{number}, {}, {}", terms[0], terms[1]),
             own: terms[2..].to_vec(),
             least: rule.least(),
         };
-        text += &format!("{}{}) :- {}{end}\n", counted.way, counted.own.join(", "), body.join(", "));
+        text += &format!("{} :- {}{end}\n", counted.way(&counted.own.join(", ")), body.join(", "));
         text + &count(&counted) + end + "\n"
     }
 }

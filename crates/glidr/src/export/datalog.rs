@@ -28,9 +28,10 @@ pub(super) fn rules(program: &Program) -> String {
 
 /// Ways are counted in a relation of their own.
 fn count(counted: &Counted) -> String {
-    let Counted { head, way, own, least } = counted;
-    let (ends, own) = (way.split_once('(').map_or("", |(_, ends)| ends), own.join(", "));
-    format!("ways({ends}#count({own})) :- {way}{own}) .\n{head} :- ways({ends}?Ways), ?Ways >= {least}")
+    let Counted { head, ends, own, least } = counted;
+    let own = own.join(", ");
+    let way = counted.way(&own);
+    format!("ways({ends}, #count({own})) :- {way} .\n{head} :- ways({ends}, ?Ways), ?Ways >= {least}")
 }
 
 pub(super) fn facts(known: &Known, out: &mut dyn Write) -> io::Result<()> {

@@ -17,9 +17,8 @@ pub(super) fn rules(program: &Program) -> String {
         .decl derived(rule: number, head: symbol, predicate: symbol, tail: symbol)\n\
         .output derived\n\n"
         .to_owned();
-    let mut most =
-        program.rules.iter().filter(|(rule, _)| rule.least() > 1).map(|(rule, _)| rule.variables() - 2);
-    for own in 1..=most.by_ref().max().unwrap_or(0) {
+    let several = program.rules.iter().filter(|(rule, _)| rule.least() > 1);
+    for own in 1..=several.map(|(rule, _)| rule.variables() - 2).max().unwrap_or(0) {
         let own_ones: String = (1..=own).map(|number| format!(", z{number}: symbol")).collect();
         text += &format!(".decl way{own}(rule: number, x: symbol, y: symbol{own_ones})\n");
     }
@@ -34,9 +33,8 @@ pub(super) fn rules(program: &Program) -> String {
 }
 
 fn count(counted: &Counted) -> String {
-    let Counted { head, way, own, least } = counted;
-    let any = vec!["_"; own.len()].join(", ");
-    format!("{head} :- {way}{any}), {least} <= count : {{ {way}{any}) }}")
+    let any = counted.any();
+    format!("{} :- {any}, {} <= count : {{ {any} }}", counted.head, counted.least)
 }
 
 pub(super) fn facts(known: &Known, out: &mut dyn Write) -> io::Result<()> {

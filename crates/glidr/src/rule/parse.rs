@@ -208,13 +208,14 @@ impl Reader<'_> {
     }
 
     /// What follows `at`: `least 3:`.
+    #[expect(clippy::cast_sign_loss, reason = "it is at least 1")]
     fn least(&mut self) -> Read<u32> {
         self.take()?;
         let (found, mark) = self.take()?;
         match found {
             Token::Number(ways) if ways.fract() == 0.0 && (1.0..=MOST_WAYS).contains(&ways) => {
                 self.expect(":", "at least so many")?;
-                Ok(ways.to_string().parse().unwrap_or(u32::MAX))
+                Ok(ways as u32)
             }
             found => Err(Wrong {
                 mark,

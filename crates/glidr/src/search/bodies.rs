@@ -82,9 +82,9 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// How many facts a step has.
-    pub fn count(&self, step: Step) -> usize {
-        self.starts[step as usize].iter().map(|&entity| self.from(step, entity).len()).sum()
+    /// How many facts of a predicate are known.
+    pub fn known(&self, predicate: Predicate) -> usize {
+        self.facts.count(predicate)
     }
 
     /// All that have a mark.

@@ -108,7 +108,7 @@ impl Lines {
             entities: walk.entities(),
             holds: Vec::new(),
             valid: all_valid.iter().copied().collect(),
-            known: walk.count(target.0),
+            known: walk.known(target),
         };
         for (pairs, from_valid) in [(train, false), (valid, true)] {
             for asked in [Asked::Tail, Asked::Head] {

@@ -28,15 +28,16 @@ impl Ground for Lines {
             let silent = self.silent(line);
             let mut goals: Vec<f64> = self.of(line, Holds::Answer).map(|place| scores[place]).collect();
             goals.sort_by(f64::total_cmp);
+            let mut rivals: Vec<f64> = self.of(line, Holds::Rival).map(|place| scores[place]).collect();
+            rivals.sort_by(f64::total_cmp);
+            let above_in =
+                |sorted: &[f64], goal: f64| sorted.len() - sorted.partition_point(|&of| of <= goal);
             let mut least = usize::MAX;
-            for (number, &goal) in goals.iter().enumerate() {
-                let (mut above, mut equal) = (0usize, if goal == 0.0 { silent } else { 0 });
-                for place in self.of(line, Holds::Rival) {
-                    above += usize::from(scores[place] > goal);
-                    equal += usize::from(scores[place] == goal);
-                }
-                let others = goals[number..].iter().filter(|other| **other > goal).count();
-                least = least.min(above.saturating_sub(others));
+            for &goal in &goals {
+                let above = above_in(&rivals, goal);
+                let below = rivals.partition_point(|&of| of < goal);
+                let equal = rivals.len() - above - below + if goal == 0.0 { silent } else { 0 };
+                least = least.min(above.saturating_sub(above_in(&goals, goal)));
                 gain += 1.0 / (1.0 + least as f64 + equal as f64 / 2.0);
             }
         }
@@ -48,7 +49,7 @@ impl Ground for Lines {
     }
 
     fn fits(&self, fires: &[&[u32]], restraint: f64) -> [Vec<Number>; 2] {
-        let [tails, heads] = Asked::BOTH.map(|asked| {
+        let [[plain_tails, doubting_tails], [plain_heads, doubting_heads]] = Asked::BOTH.map(|asked| {
             let fires = self.only(asked, fires);
             let fires: Vec<&[u32]> = fires.iter().map(Vec::as_slice).collect();
             let plain = self.fit(&fires, asked, false, Fit { restraint, doubting: false }, None);
@@ -58,8 +59,7 @@ impl Ground for Lines {
             }
             [plain, doubting]
         });
-        let mut ends = tails.into_iter().zip(heads).map(|(tails, heads)| numbers(tails, heads));
-        [(); 2].map(|()| ends.next().unwrap_or_default())
+        [numbers(plain_tails, plain_heads), numbers(doubting_tails, doubting_heads)]
     }
 
     fn refit(&self, fires: &[&[u32]], fit: Fit, judged: &[(usize, Number)]) -> Vec<Number> {
