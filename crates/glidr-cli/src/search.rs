@@ -34,7 +34,7 @@ pub struct SearchFlags {
     #[arg(long, value_name = "COUNT")]
     branched: Option<usize>,
     /// Facts of a target that ask, on a graph of more than 5792 entities, where rules are measured by a sample
-    /// [default: 1000]
+    /// [default: 5000]
     #[arg(long, value_name = "COUNT")]
     questions: Option<usize>,
     /// How rules are joined [default: what does best on valid, for each target]

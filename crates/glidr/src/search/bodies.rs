@@ -3,6 +3,7 @@
 //! They say no more than the same rules under `solve`, and are checked against it; only their answers to
 //! one question come quicker.
 
+use super::ends::Ends;
 use crate::graph::{Entity, Predicate};
 use crate::rank::Asked;
 use crate::rule::{Atom, Literal, Rule, Term};
@@ -24,13 +25,24 @@ pub(super) struct Mark {
 /// A body over X and Y.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Body {
-    One(Step),
-    /// Two steps by at least so many ways: entities between them.
-    Two(Step, Step, u32),
+    /// Steps by at least so many ways, that is entities between them; one that is not there is [`IS`].
+    Chain([Step; 3], u32),
     X(Mark),
     Y(Mark),
     /// A mark of X and one of Y.
     Both(Mark, Mark),
+}
+
+impl Body {
+    /// By how many ways it must hold.
+    pub fn least(self) -> u32 {
+        if let Body::Chain(_, least) = self { least } else { 1 }
+    }
+
+    /// The same by at least so many ways; only chains hold by more than one.
+    pub fn in_ways(self, least: u32) -> Self {
+        if let Body::Chain(steps, _) = self { Body::Chain(steps, least) } else { self }
+    }
 }
 
 /// The facts, by steps.
@@ -100,52 +112,35 @@ impl<'a> Walk<'a> {
         mark.constant.map_or(!led.is_empty(), |constant| led.binary_search(&constant).is_ok())
     }
 
-    /// All ends that go with a known one, sorted: a list that is kept anyway where there is one, else in `ends`.
-    pub fn ends_of<'e>(&'e self, body: Body, asked: Asked, known: u32, ends: &'e mut Vec<u32>) -> &'e [u32] {
-        if let Body::Both(x, y) = body {
-            let (near, far) = if asked == Asked::Tail { (x, y) } else { (y, x) };
-            return if self.has(known, near) { self.holders(far) } else { &[] };
-        }
-        self.ends(body, asked, known, usize::MAX / 8, ends);
-        ends
-    }
-
-    /// The other ends that go with a known one, sorted into `ends`; false if there are more than `most`.
+    /// The other ends that go with a known one; false if there are more than `most` links to follow.
     /// A body that says nothing about the end asked for has none, as it changes no order.
-    pub fn ends(&self, body: Body, asked: Asked, known: u32, most: usize, ends: &mut Vec<u32>) -> bool {
-        ends.clear();
+    pub fn ends<'w>(
+        &'w self,
+        body: Body,
+        asked: Asked,
+        known: u32,
+        most: usize,
+        ends: &mut Ends<'w>,
+    ) -> bool {
         let tail = asked == Asked::Tail;
-        match body {
-            Body::One(step) => {
-                ends.extend_from_slice(self.from(if tail { step } else { self.inverse(step) }, known));
+        ends.keep(match body {
+            Body::Chain(steps, _) => {
+                let back = || [steps[2], steps[1], steps[0]].map(|step| self.inverse(step));
+                return ends.follow(self, if tail { steps } else { back() }, known, most);
             }
-            Body::Two(first, second, least) => {
-                let (near, far) =
-                    if tail { (first, second) } else { (self.inverse(second), self.inverse(first)) };
-                for &middle in self.from(near, known) {
-                    ends.extend_from_slice(self.from(far, middle));
-                    if ends.len() / least as usize > 4 * most {
-                        return false;
-                    }
-                }
-                ends.sort_unstable();
-                keep_often(ends, least as usize);
-            }
-            Body::Y(mark) if tail => ends.extend_from_slice(self.holders(mark)),
-            Body::X(mark) if !tail => ends.extend_from_slice(self.holders(mark)),
-            Body::X(_) | Body::Y(_) => {}
+            Body::Y(mark) if tail => self.holders(mark),
+            Body::X(mark) if !tail => self.holders(mark),
+            Body::X(_) | Body::Y(_) => &[],
             Body::Both(x, y) => {
                 let (near, far) = if tail { (x, y) } else { (y, x) };
-                if self.has(known, near) {
-                    ends.extend_from_slice(self.holders(far));
-                }
+                if self.has(known, near) { self.holders(far) } else { &[] }
             }
-        }
-        ends.len() <= most
+        });
+        true
     }
 
-    /// Whether a body that holds for a fact of `target` holds without that very fact.
-    pub fn is_fair(&self, body: Body, target: Predicate, head: u32, tail: u32) -> bool {
+    /// By how many ways, up to `most`, a body holds for a fact of `target` without that very fact.
+    pub fn fair_ways(&self, body: Body, target: Predicate, head: u32, tail: u32, most: u32) -> u32 {
         let half = self.facts.predicates() as u32;
         let itself = |step: Step, from: u32, to: u32| {
             (step == target.0 && (from, to) == (head, tail))
@@ -155,22 +150,25 @@ impl<'a> Walk<'a> {
             Some(constant) => !itself(mark.step, entity, constant),
             None => self.from(mark.step, entity).iter().any(|&to| !itself(mark.step, entity, to)),
         };
-        let of_target = |step: Step| step == target.0 || step == target.0 + half;
-        match body {
-            Body::One(step) => !itself(step, head, tail),
-            Body::Two(first, second, least) if of_target(first) || of_target(second) => {
-                let ways = self.from(first, head).iter().filter(|&&middle| {
-                    !itself(first, head, middle)
-                        && !itself(second, middle, tail)
-                        && self.from(second, middle).binary_search(&tail).is_ok()
-                });
-                ways.take(least as usize).count() == least as usize
+        let [first, second, third] = match body {
+            Body::Chain(steps, _) => steps,
+            Body::X(mark) => return u32::from(marked(mark, head)),
+            Body::Y(mark) => return u32::from(marked(mark, tail)),
+            Body::Both(x, y) => return u32::from(marked(x, head) && marked(y, tail)),
+        };
+        let before = self.from(self.inverse(third), tail);
+        let mut ways = 0;
+        for &one in self.from(first, head).iter().filter(|&&one| !itself(first, head, one)) {
+            let next = self.from(second, one);
+            let (fewer, more) = if next.len() < before.len() { (next, before) } else { (before, next) };
+            for two in fewer.iter().filter(|two| more.binary_search(two).is_ok()) {
+                ways += u32::from(!itself(second, one, *two) && !itself(third, *two, tail));
+                if ways >= most {
+                    return ways;
+                }
             }
-            Body::Two(..) => true,
-            Body::X(mark) => marked(mark, head),
-            Body::Y(mark) => marked(mark, tail),
-            Body::Both(x, y) => marked(x, head) && marked(y, tail),
         }
+        ways
     }
 
     /// The body as a rule.
@@ -187,11 +185,17 @@ impl<'a> Walk<'a> {
             Some(constant) if mark.step == IS => Literal::any_of(vec![Atom::Is(end, Entity(constant))]),
             constant => literal(mark.step, end, constant.map_or(free, |c| Term::Constant(Entity(c)))),
         };
-        let least = if let Body::Two(.., least) = body { least } else { 1 };
+        let least = body.least();
         let body = match body {
-            Body::One(step) => vec![literal(step, Term::X, Term::Y)],
-            Body::Two(first, second, _) => {
-                vec![literal(first, Term::X, Term::Z(1)), literal(second, Term::Z(1), Term::Y)]
+            Body::Chain(steps, _) => {
+                let steps: Vec<Step> = steps.into_iter().filter(|&step| step != IS).collect();
+                let term = |place: usize| match place {
+                    0 => Term::X,
+                    place if place == steps.len() => Term::Y,
+                    place => Term::Z(place as u8),
+                };
+                let numbered = steps.iter().enumerate();
+                numbered.map(|(place, &step)| literal(step, term(place), term(place + 1))).collect()
             }
             Body::X(x) => vec![mark(x, Term::X, Term::Z(1))],
             Body::Y(y) => vec![mark(y, Term::Y, Term::Z(1))],
@@ -199,22 +203,6 @@ impl<'a> Walk<'a> {
         };
         Rule::new(target, &body).at_least(least)
     }
-}
-
-/// Keeps each of sorted entities once, if it is there at least so often.
-fn keep_often(entities: &mut Vec<u32>, least: usize) {
-    let mut kept = 0;
-    let mut start = 0;
-    while start < entities.len() {
-        let entity = entities[start];
-        let often = entities[start..].iter().take_while(|&&other| other == entity).count();
-        start += often;
-        if often >= least {
-            entities[kept] = entity;
-            kept += 1;
-        }
-    }
-    entities.truncate(kept);
 }
 
 #[cfg(test)]
@@ -233,13 +221,15 @@ mod tests {
             .collect();
         let marks: Vec<Mark> =
             marks.into_iter().chain([1, 4].map(|e| Mark { step: IS, constant: Some(e) })).collect();
-        let mut bodies: Vec<Body> = (0..6).map(Body::One).collect();
-        bodies.extend((0..108).map(|n| Body::Two(n / 6 % 6, n % 6, 1 + n / 36)));
+        let mut bodies: Vec<Body> = (0..6).map(|step| Body::Chain([step, IS, IS], 1)).collect();
+        bodies.extend((0..108).map(|n| Body::Chain([n / 6 % 6, n % 6, IS], 1 + n / 36)));
+        bodies.extend((0..864).map(|n| Body::Chain([n / 36 % 6, n / 6 % 6, n % 6], 1 + n / 216)));
         bodies.extend(marks.iter().flat_map(|&x| marks.iter().map(move |&y| Body::Both(x, y))));
         bodies.extend(marks.iter().map(|&mark| Body::X(mark)));
         bodies.extend(marks.iter().map(|&mark| Body::Y(mark)));
-        let (target, mut ends, mut seen) = (Predicate(1), Vec::new(), 0);
+        let (target, mut ends, mut seen) = (Predicate(1), Ends::new(11), 0);
         for body in bodies {
+            let least = body.least();
             let rule = walk.rule(body, target);
             let solver = Solver::new(&rule, &facts, Limits::default()).expect("a sound rule");
             for known in 0..11 {
@@ -247,18 +237,21 @@ mod tests {
                     if matches!((body, asked), (Body::X(_), Asked::Tail) | (Body::Y(_), Asked::Head)) {
                         continue;
                     }
-                    assert!(walk.ends(body, asked, known, 99, &mut ends));
+                    assert!(walk.ends(body, asked, known, usize::MAX, &mut ends));
                     let exact = match asked {
                         Asked::Tail => solver.tails(Entity(known)),
                         Asked::Head => solver.heads(Entity(known)),
                     };
-                    assert_eq!(ends, exact.value.iter().map(|e| e.0).collect::<Vec<_>>(), "{rule:?}");
-                    for &end in &ends {
+                    let often = (0..ends.list().len()).filter(|&place| ends.ways(place) >= least);
+                    let walked: Vec<u32> = often.map(|place| ends.list()[place]).collect();
+                    assert_eq!(walked, exact.value.iter().map(|e| e.0).collect::<Vec<_>>(), "{rule:?}");
+                    for end in walked {
                         let (head, tail) = asked.pair(Entity(known), Entity(end));
                         let fact = Triple { head, predicate: target, tail };
                         if facts.holds(fact) {
                             let fair = solver.holds_without(head, tail, fact).value;
-                            assert_eq!(walk.is_fair(body, target, head.0, tail.0), fair, "{rule:?} {fact:?}");
+                            let ways = walk.fair_ways(body, target, head.0, tail.0, least);
+                            assert_eq!(ways >= least, fair, "{rule:?} {fact:?}");
                             seen += usize::from(!fair);
                         }
                     }

@@ -18,6 +18,8 @@ pub(super) const RESTRAINTS: [f64; 6] = [0.3, 1.0, 3.0, 10.0, 30.0, 100.0];
 /// A target's own questions are joined by so many that count as all targets' mean: few questions of
 /// its own must not decide alone.
 pub(super) const SHARED_QUESTIONS: f64 = 100.0;
+/// A target with so many questions of its own chooses alone, on a large graph.
+const ENOUGH: usize = 400;
 /// Weights below this are dropped.
 const LEAST_WEIGHT: f64 = 1e-3;
 /// Under max-plus and noisy-or of five, a rule counts only where it is among so many best.
@@ -77,8 +79,8 @@ impl Tried {
             let gain = Asked::BOTH.map(|asked| ground.gain(&scores, asked));
             ways.push(Way { join, fit: None, gain, judged, fitted: None });
         }
-        for &restraint in restraints {
-            for (weights, doubting) in ground.fits(&fires, restraint).into_iter().zip([false, true]) {
+        for (&restraint, fits) in restraints.iter().zip(ground.fits(&fires, restraints)) {
+            for (weights, doubting) in fits.into_iter().zip([false, true]) {
                 let gain = Asked::BOTH.map(|asked| {
                     let weights: Vec<f64> = weights.iter().map(|weight| weight.of(asked)).collect();
                     ground.gain(&scores(ground.places(), &fires, &weights), asked)
@@ -91,12 +93,18 @@ impl Tried {
         Tried { target, pool, questions, ways, is_parted: ground.is_parted(), ground: None, measured, ended }
     }
 
-    /// Fits the weights of all ways to *valid* too, so that the places that rules fire on need not be kept.
-    pub fn fit_at_once(&mut self, ground: &dyn Ground) {
+    /// Fits weights to *valid* too, so that the places that rules fire on need not be kept: those of all ways that may
+    /// yet be chosen.
+    pub fn fit_at_once(&mut self, ground: &dyn Ground, join: Option<Join>) {
+        let best = self.has_enough().then(|| self.best(&[], join));
         if self.questions > 0 {
             let fires = self.pool.fires();
-            for way in &mut self.ways {
-                way.fitted = way.fit.map(|fit| that_count(ground.refit(&fires, fit, &way.judged)));
+            for (number, way) in self.ways.iter_mut().enumerate() {
+                let chosen = |asked: &Asked| best.is_none_or(|best| best[*asked as usize] == number);
+                let ends: Vec<Asked> = Asked::BOTH.into_iter().filter(chosen).collect();
+                if let Some(fit) = way.fit.filter(|_| !ends.is_empty()) {
+                    way.fitted = Some(that_count(ground.refit(&fires, fit, &way.judged, &ends)));
+                }
             }
         }
         self.pool.rules.iter_mut().for_each(|rule| rule.fires = Vec::new());
@@ -107,7 +115,7 @@ impl Tried {
     fn sets(&self, ways: [&Way; 2]) -> [RuleSet; 2] {
         let fit = |way: &Way| match (way.fit, &self.ground) {
             (Some(fit), Some(ground)) if self.questions > 0 => {
-                that_count(ground.refit(&self.pool.fires(), fit, &way.judged))
+                that_count(ground.refit(&self.pool.fires(), fit, &way.judged, &Asked::BOTH))
             }
             _ => way.fitted.clone().unwrap_or_else(|| way.judged.clone()),
         };
@@ -128,10 +136,17 @@ impl Tried {
         [weigh(ways.map(|way| &way.judged[..])), weigh([&tails, &heads])]
     }
 
+    /// Whether its own questions suffice to choose by. On small graphs, where it costs nothing, all targets' always help.
+    fn has_enough(&self) -> bool {
+        self.is_parted && self.questions >= ENOUGH
+    }
+
     /// The best ways for tails and for heads, which join alike.
-    fn best(&self, mean: &[[f64; 2]], join: Option<Join>) -> [&Way; 2] {
-        let value =
-            |way: usize, end: usize| self.ways[way].gain[end] + SHARED_QUESTIONS / 2.0 * mean[way][end];
+    fn best(&self, mean: &[[f64; 2]], join: Option<Join>) -> [usize; 2] {
+        let shared = if self.has_enough() { 0.0 } else { SHARED_QUESTIONS / 2.0 };
+        let value = |way: usize, end: usize| {
+            self.ways[way].gain[end] + shared * mean.get(way).map_or(0.0, |mean| mean[end])
+        };
         let both = |ways: [usize; 2]| value(ways[0], 0) + value(ways[1], 1);
         let alone = (0..self.ways.len()).map(|way| [way; 2]);
         let mut choices: Vec<[usize; 2]> =
@@ -141,7 +156,7 @@ impl Tried {
             choices.extend(sums().flat_map(|tails| sums().map(move |heads| [tails, heads])));
         }
         let best = choices.into_iter().max_by(|&a, &b| both(a).total_cmp(&both(b)).then(b.cmp(&a)));
-        best.unwrap_or([0; 2]).map(|way| &self.ways[way])
+        best.unwrap_or([0; 2])
     }
 }
 
@@ -166,7 +181,7 @@ pub(super) fn choose(
         .map(|way| [0, 1].map(|end| tried.iter().map(|tried| tried.ways[way].gain[end]).sum::<f64>() / half))
         .collect();
     let chosen = tried.into_par_iter().map(|tried| {
-        let ways = tried.best(&mean, join);
+        let ways = tried.best(&mean, join).map(|way| &tried.ways[way]);
         let sets = tried.sets(ways);
         let report = Report {
             target: names.predicates.name(tried.target.0).to_owned(),
@@ -209,7 +224,7 @@ mod tests {
         let predicates = Names::new((0..10).map(|n| format!("p{n}")));
         let names = Vocabulary { predicates, ..Vocabulary::default() };
         let (mut at_once, ground) = tried();
-        at_once.fit_at_once(&ground);
+        at_once.fit_at_once(&ground, Some(Join::Sum));
         let (mut later, ground) = tried();
         later.ground = Some(ground);
         let chosen = [at_once, later].map(|tried| choose(vec![tried], Some(Join::Sum), &names).remove(0));

@@ -5,8 +5,8 @@
 
 use super::universe::Universe;
 
-/// Steps of the fit.
-const STEPS: i32 = 150;
+/// Steps of a fit from nothing.
+pub(super) const STEPS: i32 = 150;
 /// The first step's length; steps shorten towards the end.
 const RATE: f64 = 0.1;
 /// Decay of the means of the gradient and of its square, and what keeps a division finite.
@@ -23,31 +23,47 @@ const MEANS: (f64, f64, f64) = (0.9, 0.99, 1e-8);
 /// as it does when it is ranked. The problem is convex; projected Adam with a fixed number of steps
 /// gives the same weights on any machine that adds in the same order.
 pub(super) fn fit(universe: &Universe, rules: &[&[u32]], truth: &Truth, l2: f64) -> Vec<f64> {
-    descend(universe.len(), rules, &|scores| truth.d_scores(universe, scores), l2, None)
+    let d_scores = |scores: &[f64], d: &mut [f64]| d.copy_from_slice(&truth.d_scores(universe, scores));
+    descend(universe.len(), rules, &d_scores, Descent { l2, from: None, steps: STEPS, look: 1 })
 }
 
-/// Projected Adam, given the derivative of the loss by each place's score: from nothing, or on from weights that are
-/// near already by the last third of its steps.
+/// How to go down.
+pub(super) struct Descent<'a> {
+    pub l2: f64,
+    /// From nothing, or on from weights that are near already.
+    pub from: Option<&'a [f64]>,
+    /// Steps: the last so many of a fit from nothing.
+    pub steps: i32,
+    /// A rule without weight that would get less is looked at every so many steps.
+    pub look: i32,
+}
+
+/// Projected Adam, given the derivative of the loss by each place's score.
 pub(super) fn descend(
     places: usize,
     rules: &[&[u32]],
-    d_scores_of: &dyn Fn(&[f64]) -> Vec<f64>,
-    l2: f64,
-    from: Option<&[f64]>,
+    d_scores_of: &dyn Fn(&[f64], &mut [f64]),
+    Descent { l2, from, steps, look }: Descent,
 ) -> Vec<f64> {
     let mut weights = from.map_or_else(|| vec![0.0; rules.len()], <[f64]>::to_vec);
     let (mut mean, mut square) = (vec![0.0; rules.len()], vec![0.0; rules.len()]);
-    let steps = if from.is_some() { STEPS / 3 } else { STEPS };
+    let (mut scores, mut d_scores) = (vec![0.0; places], vec![0.0; places]);
+    let mut is_idle = vec![false; rules.len()];
     for step in 1..=steps {
-        let d_scores = d_scores_of(&scores(places, rules, &weights));
+        add_up(rules, &weights, &mut scores);
+        d_scores_of(&scores, &mut d_scores);
         let rate = RATE * f64::from(steps - step + 1) / f64::from(STEPS);
         let (m, v) = (1.0 - MEANS.0.powi(step), 1.0 - MEANS.1.powi(step));
         for (number, fires) in rules.iter().enumerate() {
+            if is_idle[number] && step % look != 0 {
+                continue;
+            }
             let d = sum_at(&d_scores, fires) + l2 * weights[number];
             mean[number] = MEANS.0 * mean[number] + (1.0 - MEANS.0) * d;
             square[number] = MEANS.1 * square[number] + (1.0 - MEANS.1) * d * d;
             let step = (mean[number] / m) / ((square[number] / v).sqrt() + MEANS.2);
             weights[number] = f64::max(weights[number] - rate * step, 0.0);
+            is_idle[number] = weights[number] == 0.0 && d >= 0.0;
         }
     }
     weights
@@ -68,12 +84,17 @@ fn sum_at(values: &[f64], places: &[u32]) -> f64 {
 /// The sum of weights at every place.
 pub(super) fn scores(places: usize, rules: &[&[u32]], weights: &[f64]) -> Vec<f64> {
     let mut scores = vec![0.0; places];
+    add_up(rules, weights, &mut scores);
+    scores
+}
+
+fn add_up(rules: &[&[u32]], weights: &[f64], scores: &mut [f64]) {
+    scores.fill(0.0);
     for (fires, &weight) in rules.iter().zip(weights).filter(|(_, weight)| **weight > 0.0) {
         for &pair in *fires {
             scores[pair as usize] += weight;
         }
     }
-    scores
 }
 
 /// Which pairs are true, inside the universe and outside of it.

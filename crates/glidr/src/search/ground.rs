@@ -16,10 +16,10 @@ pub(super) trait Ground {
     fn gain(&self, scores: &[f64], asked: Asked) -> f64;
     /// Whether the weights for tails are others than those for heads; on small graphs one for both serves as well.
     fn is_parted(&self) -> bool;
-    /// Weights fitted to the training facts: plainly, and by a fit that doubts.
-    fn fits(&self, fires: &[&[u32]], restraint: f64) -> [Vec<Number>; 2];
-    /// Weights fitted to the facts of *valid* too, perhaps on from those that were judged without them.
-    fn refit(&self, fires: &[&[u32]], fit: Fit, judged: &[(usize, Number)]) -> Vec<Number>;
+    /// Weights fitted to the training facts under each restraint: plainly, and by a fit that doubts.
+    fn fits(&self, fires: &[&[u32]], restraints: &[f64]) -> Vec<[Vec<Number>; 2]>;
+    /// Weights for these ends fitted to the facts of *valid* too, perhaps on from those that were judged without them.
+    fn refit(&self, fires: &[&[u32]], fit: Fit, judged: &[(usize, Number)], ends: &[Asked]) -> Vec<Number>;
 }
 
 /// All pairs that any rule fires on.
@@ -69,14 +69,17 @@ impl Ground for Whole {
         false
     }
 
-    fn fits(&self, fires: &[&[u32]], restraint: f64) -> [Vec<Number>; 2] {
-        let plain = fit(&self.universe, fires, &self.truth, restraint);
-        // As many facts again as valid has may be missing, and its own.
-        let doubting = self.doubting(fires, &plain, &self.truth, 2 * self.valid.len(), restraint);
-        [plain, doubting].map(|weights| weights.into_iter().map(Number::from).collect())
+    fn fits(&self, fires: &[&[u32]], restraints: &[f64]) -> Vec<[Vec<Number>; 2]> {
+        let fits = |&restraint: &f64| {
+            let plain = fit(&self.universe, fires, &self.truth, restraint);
+            // As many facts again as valid has may be missing, and its own.
+            let doubting = self.doubting(fires, &plain, &self.truth, 2 * self.valid.len(), restraint);
+            [plain, doubting].map(|weights| weights.into_iter().map(Number::from).collect())
+        };
+        restraints.iter().map(fits).collect()
     }
 
-    fn refit(&self, fires: &[&[u32]], how: Fit, _: &[(usize, Number)]) -> Vec<Number> {
+    fn refit(&self, fires: &[&[u32]], how: Fit, _: &[(usize, Number)], _: &[Asked]) -> Vec<Number> {
         let mut weights = fit(&self.universe, fires, &self.all, how.restraint);
         if how.doubting {
             weights = self.doubting(fires, &weights, &self.all, self.valid.len(), how.restraint);

@@ -1,12 +1,12 @@
 //! A target of a large graph: rules are measured, chosen and weighed on a sample of its questions.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::time::Instant;
 
 use rand::seq::SliceRandom;
 
 use super::Setting;
-use super::bodies::{Body, Walk};
+use super::bodies::{Body, IS, Walk};
 use super::choose::Tried;
 use super::lines::Lines;
 use super::listing::{Most, bodies};
@@ -26,11 +26,11 @@ const PAIRED: usize = 2500;
 /// Bodies that are kept for each rule that a search of the whole graph would keep.
 const KEPT: usize = 3;
 /// Rivals of one question for each of its answers, at most.
-const RIVALS: usize = 500;
+const RIVALS: usize = 250;
 /// The restraints that are tried.
-const RESTRAINTS: [f64; 4] = [1.0, 5.0, 20.0, 100.0];
-/// The ways that a chain of two steps is measured with, at least.
-const WAYS: [u32; 5] = [1, 2, 3, 5, 9];
+const RESTRAINTS: [f64; 4] = [100.0, 20.0, 5.0, 1.0];
+/// The ways that a chain of several steps is measured with, at least.
+const WAYS: [u32; 8] = [1, 2, 3, 5, 9, 20, 50, 150];
 
 /// A body with what was counted of it.
 type Measured = (f64, f64, Body);
@@ -72,22 +72,25 @@ impl Setting<'_> {
                 ended = Ended::TimeLimit;
                 break;
             }
-            for body in in_ways(body) {
-                counted += 1;
-                let Some(found) = lines.count(walk, target, body, MOST_ANSWERS) else { continue };
-                if found.hits() < search.least_support {
-                    break;
-                }
+            let leasts = leasts(body);
+            counted += leasts.len();
+            let found = lines.count(walk, target, body, leasts, MOST_ANSWERS);
+            for (&least, found) in leasts.iter().zip(found) {
+                let Some(found) = found.filter(|found| found.hits() >= search.least_support) else {
+                    continue;
+                };
                 if answered.insert(found.sign) {
+                    let body = body.in_ways(least);
                     measured.push((found.confidence(search.doubt), found.value(search.doubt), body));
                 }
             }
         }
         let kept = kept(measured, search.base * KEPT);
+        let mut fires = fires(&mut lines, walk, target, &kept);
         let base = kept
             .into_iter()
             .map(|(confidence, _, body)| {
-                (confidence, lines.fires(walk, target, body, RIVALS), walk.rule(body, target))
+                (confidence, fires.remove(&body).unwrap_or_default(), walk.rule(body, target))
             })
             .collect();
         let (positives, trained): (Vec<u32>, Vec<u32>) =
@@ -101,19 +104,36 @@ impl Setting<'_> {
         };
         let pool = Pool::of(base, lines.holds.len(), &positives, &trained, sizes);
         let mut tried = Tried::new(target, pool, &lines, &RESTRAINTS);
-        tried.fit_at_once(&lines);
+        tried.fit_at_once(&lines, search.join);
         (tried.measured, tried.ended) = (counted, ended);
         tried
     }
 }
 
-/// A body, and the same with more ways, each of which answers no more than the one before.
-fn in_ways(body: Body) -> impl Iterator<Item = Body> {
-    let ways = if matches!(body, Body::Two(..)) { &WAYS[..] } else { &WAYS[..1] };
-    ways.iter().map(move |&least| match body {
-        Body::Two(first, second, _) => Body::Two(first, second, least),
-        body => body,
-    })
+/// The ways that a body is measured with, at least.
+fn leasts(body: Body) -> &'static [u32] {
+    match body {
+        Body::Chain([_, second, _], _) if second != IS => &WAYS,
+        _ => &WAYS[..1],
+    }
+}
+
+/// The places that every body fires on. A chain is walked once for all of its ways, when the surest of these comes.
+fn fires(lines: &mut Lines, walk: &Walk, target: Predicate, bodies: &[Measured]) -> HashMap<Body, Vec<u32>> {
+    let mut leasts: HashMap<Body, Vec<u32>> = HashMap::new();
+    for (.., body) in bodies {
+        leasts.entry(body.in_ways(1)).or_default().push(body.least());
+    }
+    let mut fires = HashMap::new();
+    for (.., body) in bodies {
+        let body = body.in_ways(1);
+        if let Some(mut leasts) = leasts.remove(&body) {
+            leasts.sort_unstable();
+            let found = lines.fires(walk, target, body, &leasts, RIVALS);
+            fires.extend(leasts.into_iter().map(|least| body.in_ways(least)).zip(found));
+        }
+    }
+    fires
 }
 
 /// The best bodies: a fifth by confidence, the others by what they find and how surely; surest first.

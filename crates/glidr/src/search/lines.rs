@@ -4,14 +4,13 @@
 //! In: facts that ask, and which bodies fire. Out: numbered *places*, a few per question, that rules fire on
 //! and weights are fitted to. All other candidates count as places that no rule fires on.
 
+use std::cmp::Reverse;
 use std::collections::HashSet;
 
 use super::bodies::{Body, Walk};
+use super::ends::Ends;
 use crate::graph::{Entity, Predicate};
 use crate::rank::Asked;
-
-/// A body may answer so many questions at once before it counts as too broad.
-const FREE_QUESTIONS: usize = 30;
 
 /// What a place holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +26,7 @@ pub(super) enum Holds {
 /// One question and its places.
 pub(super) struct Line {
     pub asked: Asked,
-    known: u32,
+    pub known: u32,
     pub from_valid: bool,
     /// Sorted.
     pub answers: Vec<u32>,
@@ -38,10 +37,22 @@ pub(super) struct Line {
 }
 
 impl Line {
-    /// Whether a body that fires on an answer does so without the very fact that asks.
-    fn is_fair(&self, walk: &Walk, target: Predicate, body: Body, answer: u32) -> bool {
+    /// By how many ways, up to `most`, a body fires on an answer without the very fact that asks.
+    pub fn fair_ways(&self, walk: &Walk, target: Predicate, body: Body, answer: u32, most: u32) -> u32 {
         let (head, tail) = self.asked.pair(Entity(self.known), Entity(answer));
-        self.from_valid || walk.is_fair(body, target, head.0, tail.0)
+        walk.fair_ways(body, target, head.0, tail.0, most)
+    }
+
+    /// (ways, end) of the ends that have no place yet though they are no known truth, those by most ways first.
+    fn new_rivals(&self, ends: &Ends, least: u32) -> Vec<(u32, u32)> {
+        let is_new = |end: u32| {
+            self.left_out.binary_search(&end).is_err()
+                && self.places.binary_search_by_key(&end, |&(entity, _)| entity).is_err()
+        };
+        let all = ends.list().iter().enumerate().map(|(at, &end)| (ends.ways(at), end));
+        let mut new: Vec<(u32, u32)> = all.filter(|&(ways, end)| ways >= least && is_new(end)).collect();
+        new.sort_by_key(|&(ways, end)| (Reverse(ways), end));
+        new
     }
 }
 
@@ -54,43 +65,6 @@ pub(super) struct Lines {
     valid: HashSet<(u32, u32)>,
     /// Facts of the target that are known.
     known: usize,
-}
-
-/// What a body's answers to the questions count. A body that is sure of tails may be broad for heads, so each
-/// direction counts apart; one in which it is too broad counts nothing.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Counted {
-    /// For tails, then for heads: answers asked for, and all.
-    ways: [(usize, usize); 2],
-    /// The same for bodies with the same answers.
-    pub sign: u64,
-}
-
-impl Counted {
-    /// Answers asked for.
-    pub fn hits(&self) -> usize {
-        self.ways[0].0 + self.ways[1].0
-    }
-
-    /// How sure it is in the direction where it is surer.
-    pub fn confidence(&self, doubt: f64) -> f64 {
-        let of = |(hits, answers): (usize, usize)| hits as f64 / (answers as f64 + doubt);
-        of(self.ways[0]).max(of(self.ways[1]))
-    }
-
-    /// What it finds times how surely, both directions together.
-    pub fn value(&self, doubt: f64) -> f64 {
-        let of = |(hits, answers): (usize, usize)| hits as f64 * hits as f64 / (answers as f64 + doubt);
-        of(self.ways[0]) + of(self.ways[1])
-    }
-}
-
-/// A number for an answer to a question, by which sets of answers are compared.
-fn sign(line: usize, end: u32) -> u64 {
-    let mut x = (line as u64) << 32 | u64::from(end);
-    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    x ^ (x >> 31)
 }
 
 impl Lines {
@@ -183,110 +157,61 @@ impl Lines {
         lines.flat_map(|line| line.places.iter().map(|&(_, place)| place))
     }
 
-    /// What a body's answers to the training questions count; none if they are more than `most` on average both
-    /// ways, which the first few questions may tell already.
-    pub fn count(&self, walk: &Walk, target: Predicate, body: Body, most: usize) -> Option<Counted> {
-        let (mut counted, mut ends) = (Counted::default(), Vec::new());
-        let (mut left, mut broad) = ([most * FREE_QUESTIONS; 2], [false; 2]);
-        for (number, line) in self.all.iter().enumerate().filter(|(_, line)| !line.from_valid) {
-            let way = usize::from(line.asked == Asked::Head);
-            if broad[way] {
-                continue;
-            }
-            if !walk.ends(body, line.asked, line.known, left[way], &mut ends) {
-                broad[way] = true;
-                counted.ways[way] = (0, 0);
-                if broad == [true; 2] {
-                    return None;
-                }
-                continue;
-            }
-            left[way] = left[way] - ends.len() + most;
-            for &end in &ends {
-                if line.answers.binary_search(&end).is_ok() {
-                    if line.is_fair(walk, target, body, end) {
-                        counted.ways[way].0 += 1;
-                        counted.ways[way].1 += 1;
-                        counted.sign ^= sign(number, end);
-                    }
-                } else if line.left_out.binary_search(&end).is_err() {
-                    counted.ways[way].1 += 1;
-                    counted.sign ^= sign(number, end);
-                }
-            }
-        }
-        Some(counted)
-    }
-
-    /// The places a body fires on. A question gets new rivals while it has fewer than `most` for each
-    /// of its answers.
-    pub fn fires(&mut self, walk: &Walk, target: Predicate, body: Body, most: usize) -> Vec<u32> {
-        let (mut fires, mut ends) = (Vec::new(), Vec::new());
-        for number in 0..self.all.len() {
-            let line = &self.all[number];
-            let most = line.answers.len() * (most + 1);
-            if line.places.len() >= most {
-                self.fires_of_full(walk, target, body, line, &mut ends, &mut fires);
-                continue;
-            }
-            walk.ends(body, line.asked, line.known, usize::MAX / 8, &mut ends);
-            let mut opened = Vec::new();
-            for &end in &ends {
-                if let Ok(at) = line.places.binary_search_by_key(&end, |&(entity, _)| entity) {
-                    let place = line.places[at].1;
-                    if self.holds[place as usize] != Holds::Answer || line.is_fair(walk, target, body, end) {
-                        fires.push(place);
-                    }
-                } else if line.places.len() + opened.len() < most
-                    && line.left_out.binary_search(&end).is_err()
-                {
-                    let (head, tail) = line.asked.pair(Entity(line.known), Entity(end));
-                    let valid = self.valid.contains(&(head.0, tail.0));
-                    let place = self.holds.len() as u32;
-                    self.holds.push(if valid { Holds::ValidRival } else { Holds::Rival });
-                    opened.push((end, place));
-                    fires.push(place);
-                }
-            }
-            if !opened.is_empty() {
-                let line = &mut self.all[number];
-                line.places.extend(opened);
-                line.places.sort_unstable();
-            }
-        }
-        fires.sort_unstable();
-        fires
-    }
-
-    /// The places that a body fires on in a question that gets no new rivals: by whichever is shorter, the
-    /// body's answers or the question's places.
-    fn fires_of_full(
-        &self,
+    /// The places a body fires on by at least so many ways each. A question gets new rivals while it has fewer than
+    /// `most` for each of its answers, those by most ways first.
+    pub fn fires(
+        &mut self,
         walk: &Walk,
         target: Predicate,
         body: Body,
-        line: &Line,
-        ends: &mut Vec<u32>,
-        fires: &mut Vec<u32>,
-    ) {
-        let list = walk.ends_of(body, line.asked, line.known, ends);
-        let mut fire = |place: u32, end: u32| {
-            if self.holds[place as usize] != Holds::Answer || line.is_fair(walk, target, body, end) {
-                fires.push(place);
-            }
+        leasts: &[u32],
+        most: usize,
+    ) -> Vec<Vec<u32>> {
+        let (mut fires, mut ends) = (vec![Vec::new(); leasts.len()], Ends::new(self.entities));
+        let mut fire = |place: u32, ways: u32| {
+            let reached = leasts.iter().take_while(|&&least| ways >= least);
+            fires.iter_mut().zip(reached).for_each(|(fires, _)| fires.push(place));
         };
-        if list.len() < line.places.len() {
-            for &end in list {
-                if let Ok(at) = line.places.binary_search_by_key(&end, |&(entity, _)| entity) {
-                    fire(line.places[at].1, end);
+        for number in 0..self.all.len() {
+            let line = &self.all[number];
+            walk.ends(body, line.asked, line.known, usize::MAX, &mut ends);
+            let mut meet = |place: u32, end: u32, ways: u32| {
+                let asks = self.holds[place as usize] == Holds::Answer && !line.from_valid;
+                let most = ways.min(leasts[leasts.len() - 1]);
+                fire(place, if asks { line.fair_ways(walk, target, body, end, most) } else { ways });
+            };
+            // By whichever is shorter, the body's answers or the question's places.
+            if ends.list().len() < line.places.len() {
+                for (at, &end) in ends.list().iter().enumerate() {
+                    if let Ok(place) = line.places.binary_search_by_key(&end, |&(entity, _)| entity) {
+                        meet(line.places[place].1, end, ends.ways(at));
+                    }
+                }
+            } else {
+                for &(end, place) in &line.places {
+                    if let Ok(at) = ends.list().binary_search(&end) {
+                        meet(place, end, ends.ways(at));
+                    }
                 }
             }
-        } else {
-            for &(end, place) in &line.places {
-                if list.binary_search(&end).is_ok() {
-                    fire(place, end);
-                }
+            let room = (line.answers.len() * (most + 1)).saturating_sub(line.places.len());
+            if room == 0 {
+                continue;
             }
+            for (ways, end) in line.new_rivals(&ends, leasts[0]).into_iter().take(room) {
+                let line = &mut self.all[number];
+                let (head, tail) = line.asked.pair(Entity(line.known), Entity(end));
+                let is_valid = self.valid.contains(&(head.0, tail.0));
+                let place = self.holds.len() as u32;
+                self.holds.push(if is_valid { Holds::ValidRival } else { Holds::Rival });
+                line.places.push((end, place));
+                fire(place, ways);
+            }
+            self.all[number].places.sort_unstable();
         }
+        for fires in &mut fires {
+            fires.sort_unstable();
+        }
+        fires
     }
 }

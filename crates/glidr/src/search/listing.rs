@@ -1,8 +1,9 @@
 //! Bodies worth measuring for one target on a large graph: chains, marks of its ends, and ends that are a constant.
+//! Chains of three steps are only those over what is alike: others bring nothing (docs/trials.md).
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::bodies::{Body, IS, Mark, Walk};
+use super::bodies::{Body, IS, Mark, Step, Walk};
 use super::chains::{NONE, counted};
 use crate::graph::{Entity, Graph, Predicate};
 
@@ -35,16 +36,13 @@ pub(super) fn bodies(
     let ends: Vec<(Entity, Entity)> =
         pairs.iter().map(|&(head, tail)| (Entity(head), Entity(tail))).collect();
     let chains = counted(graph, target, &ends, least).into_iter().take(most.chains);
-    let mut bodies: Vec<Body> =
-        chains
-            .map(|((first, second), _)| {
-                if second == NONE {
-                    Body::One(first as u32)
-                } else {
-                    Body::Two(first as u32, second as u32, 1)
-                }
-            })
-            .collect();
+    let mut bodies: Vec<Body> = chains
+        .map(|((first, second), _)| {
+            let second = if second == NONE { IS } else { second as u32 };
+            Body::Chain([first as u32, second, IS], 1)
+        })
+        .collect();
+    bodies.extend(alike(walk, target.0).into_iter().map(|steps| Body::Chain(steps, 1)));
     let heads = marks(walk, pairs.iter().map(|pair| pair.0), least);
     let tails = marks(walk, pairs.iter().map(|pair| pair.1), least);
     let of_heads = chosen(walk, &heads, most);
@@ -80,6 +78,20 @@ pub(super) fn bodies(
     both.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
     bodies.extend(both.into_iter().take(most.both).map(|(_, body)| body));
     bodies
+}
+
+/// Chains of three steps over what is alike: to what the target says of an entity that shares something with the head,
+/// and to an entity that shares something with what the target says of the head.
+fn alike(walk: &Walk, target: Step) -> Vec<[Step; 3]> {
+    let back = walk.inverse(target);
+    let mut chains = vec![[target, back, target]];
+    for step in (0..walk.steps() as Step).filter(|&step| step != target && step != back) {
+        chains.push([step, walk.inverse(step), target]);
+        chains.push([target, step, walk.inverse(step)]);
+    }
+    chains.push([back, target, target]);
+    chains.push([target, target, back]);
+    chains
 }
 
 /// An entity's marks; where they are more than `most`, those with a constant say little of it and are left out, but

@@ -10,6 +10,9 @@ mod both;
 mod branches;
 mod chains;
 mod choose;
+mod contests;
+mod count;
+mod ends;
 mod fit;
 mod ground;
 mod joined;
@@ -85,7 +88,7 @@ impl Default for Search {
             budget: 60,
             chains: 5000,
             branched: 0,
-            questions: 1000,
+            questions: 5000,
             time: None,
             join: None,
             self_answers: false,

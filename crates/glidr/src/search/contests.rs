@@ -1,0 +1,258 @@
+//! The questions of a sample that ask for one end, as weights are fitted to them.
+//!
+//! In: a sample's places. Out: weights of rules for that end. Places are numbered anew, so that those of one question
+//! lie side by side: answers first, then rivals.
+
+use std::ops::Range;
+
+use super::fit::{Descent, STEPS, descend, scores};
+use super::lines::{Holds, Lines};
+use crate::rank::Asked;
+
+/// So many times doubts are taken anew from the weights that the last ones led to.
+const DOUBTS: usize = 3;
+/// Rules without weight are looked at every so many steps.
+const LOOK: i32 = 5;
+
+/// One question.
+struct Contest {
+    answers: Range<usize>,
+    rivals: Range<usize>,
+    /// Candidates without a place.
+    silent: f64,
+    /// Facts that may be missing here.
+    missing: usize,
+}
+
+/// All questions that weights for one end are fitted to.
+pub(super) struct Contests {
+    all: Vec<Contest>,
+    places: usize,
+    /// The places that every rule fires on.
+    fires: Vec<Vec<u32>>,
+}
+
+impl Contests {
+    /// The training questions, or these with those of *valid*.
+    pub fn new(lines: &Lines, fires: &[&[u32]], asked: Asked, with_valid: bool) -> Self {
+        let (mut all, mut places) = (Vec::new(), 0);
+        let mut numbers = vec![u32::MAX; lines.holds.len()];
+        for line in lines.all.iter().filter(|line| line.asked == asked && (with_valid || !line.from_valid)) {
+            let mut number = |counts: &dyn Fn(Holds) -> bool| {
+                let first = places;
+                for &(_, place) in
+                    line.places.iter().filter(|(_, place)| counts(lines.holds[*place as usize]))
+                {
+                    numbers[place as usize] = places as u32;
+                    places += 1;
+                }
+                first..places
+            };
+            let answers = number(&|holds| holds == Holds::Answer);
+            let rivals =
+                number(&|holds| holds == Holds::Rival || (holds == Holds::ValidRival && !with_valid));
+            let (silent, missing) = (lines.silent(line) as f64, lines.missing(line, with_valid));
+            all.push(Contest { answers, rivals, silent, missing });
+        }
+        let renumber = |fires: &&[u32]| {
+            let mut fires: Vec<u32> = fires.iter().map(|&place| numbers[place as usize]).collect();
+            fires.retain(|&place| place != u32::MAX);
+            fires.sort_unstable();
+            fires
+        };
+        Contests { all, places, fires: fires.iter().map(renumber).collect() }
+    }
+
+    /// Weights for restraints from the strongest to the weakest, each from those before: fitted plainly, and doubting.
+    pub fn path(&self, restraints: &[f64]) -> Vec<[Vec<f64>; 2]> {
+        let mut path: Vec<[Vec<f64>; 2]> = Vec::new();
+        for &restraint in restraints {
+            let plain = self.fit(restraint, false, path.last().map(|[plain, _]| plain.as_slice()));
+            let (mut doubting, times) =
+                path.last().map_or((plain.clone(), DOUBTS), |[_, last]| (last.clone(), 1));
+            for _ in 0..times * usize::from(self.all.iter().any(|contest| contest.missing > 0)) {
+                doubting = self.fit(restraint, true, Some(&doubting));
+            }
+            path.push([plain, doubting]);
+        }
+        path
+    }
+
+    /// Weights from nothing or on from others; a fit that doubts needs these others.
+    pub fn fit(&self, restraint: f64, doubting: bool, from: Option<&[f64]>) -> Vec<f64> {
+        let fires: Vec<&[u32]> = self.fires.iter().map(Vec::as_slice).collect();
+        let doubted = match from {
+            Some(from) if doubting => self.doubted(&scores(self.places, &fires, from)),
+            _ => vec![false; self.places],
+        };
+        let d_scores = |scores: &[f64], d_scores: &mut [f64]| self.d_scores(&doubted, scores, d_scores);
+        let steps = if from.is_some() { STEPS / 3 } else { STEPS };
+        descend(self.places, &fires, &d_scores, Descent { l2: restraint, from, steps, look: LOOK })
+    }
+
+    /// The rivals that may well be true though nothing says so: of each question as many of the likeliest as facts may
+    /// be missing there.
+    fn doubted(&self, scores: &[f64]) -> Vec<bool> {
+        let mut doubted = vec![false; self.places];
+        for contest in self.all.iter().filter(|contest| contest.missing > 0) {
+            let mut likely: Vec<usize> =
+                contest.rivals.clone().filter(|&place| scores[place] > 0.0).collect();
+            likely.sort_by(|&a, &b| scores[b].total_cmp(&scores[a]).then(a.cmp(&b)));
+            for place in likely.into_iter().take(contest.missing) {
+                doubted[place] = true;
+            }
+        }
+        doubted
+    }
+
+    /// The derivative by each score of − Σ ln (e^s⁺ / (e^s⁺ + Σ e^s over the rivals)).
+    fn d_scores(&self, doubted: &[bool], scores: &[f64], d_scores: &mut [f64]) {
+        let power = |score: f64| if score == 0.0 { 1.0 } else { score.min(500.0).exp() };
+        for contest in &self.all {
+            let mut others = contest.silent;
+            for place in contest.rivals.clone() {
+                d_scores[place] = if doubted[place] { 0.0 } else { power(scores[place]) };
+                others += d_scores[place];
+            }
+            let mut pull = 0.0;
+            for place in contest.answers.clone() {
+                let own = power(scores[place]);
+                pull += 1.0 / (own + others);
+                d_scores[place] = own / (own + others) - 1.0;
+            }
+            d_scores[contest.rivals.clone()].iter_mut().for_each(|power| *power *= pull);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sampled::tests::{scored, with_two_answers};
+    use super::*;
+    use crate::graph::{Entity, Graph, Predicate, Triple};
+    use crate::search::bodies::Walk;
+    use crate::solve::Facts;
+
+    /// Questions of two facts and of one of *valid*, each with two rivals.
+    fn lines() -> Lines {
+        let pairs = [(0, 1), (0, 2), (3, 1), (4, 2)];
+        let fact = |(head, tail)| Triple { head: Entity(head), predicate: Predicate(0), tail: Entity(tail) };
+        let facts = Facts::from(&Graph::new(7, 1, 0, &pairs.map(fact), &[]));
+        let mut lines = Lines::new(&Walk::new(&facts), Predicate(0), &pairs[..3], &[(5, 1)], &[(5, 1)]);
+        for line in &mut lines.all {
+            for entity in [6, 4] {
+                if !line.left_out.contains(&entity) {
+                    line.places.push((entity, lines.holds.len() as u32));
+                    lines.holds.push(Holds::Rival);
+                }
+            }
+            line.places.sort_unstable();
+        }
+        lines
+    }
+
+    /// The loss from the sample's own places, and the derivative by each of these.
+    fn loss(lines: &Lines, scores: &[f64], asked: Asked, with_valid: bool) -> f64 {
+        let mut loss = 0.0;
+        for line in lines.all.iter().filter(|line| line.asked == asked && (with_valid || !line.from_valid)) {
+            let of = |holds: Holds| {
+                let places = line.places.iter().map(|&(_, place)| place as usize);
+                places.filter(move |&place| lines.holds[place] == holds)
+            };
+            let rivals: f64 = of(Holds::Rival).map(|place| scores[place].exp()).sum();
+            for place in of(Holds::Answer) {
+                let own = scores[place].exp();
+                loss -= (own / (own + rivals + lines.silent(line) as f64)).ln();
+            }
+        }
+        loss
+    }
+
+    /// Every place of the sample as a rule of its own.
+    fn alone(lines: &Lines) -> Vec<[u32; 1]> {
+        (0..lines.holds.len() as u32).map(|place| [place]).collect()
+    }
+
+    /// Scores of the sample's places by the contests' own numbers.
+    fn here(contests: &Contests, scores: &[f64]) -> Vec<f64> {
+        let mut here = vec![0.0; contests.places];
+        for (fires, &score) in contests.fires.iter().zip(scores) {
+            if let Some(&place) = fires.first() {
+                here[place as usize] = score;
+            }
+        }
+        here
+    }
+
+    #[test]
+    fn the_derivative_for_each_end_agrees_with_a_finite_difference() {
+        let lines = lines();
+        let scores: Vec<f64> = (0..lines.holds.len()).map(|n| (n * 7 % 5) as f64 / 3.0).collect();
+        let alone = alone(&lines);
+        let fires: Vec<&[u32]> = alone.iter().map(|place| &place[..]).collect();
+        for (asked, with_valid) in Asked::BOTH.into_iter().flat_map(|asked| [(asked, false), (asked, true)]) {
+            let contests = Contests::new(&lines, &fires, asked, with_valid);
+            let (here, mut d_here) = (here(&contests, &scores), vec![f64::NAN; contests.places]);
+            contests.d_scores(&vec![false; contests.places], &here, &mut d_here);
+            assert!(!d_here.is_empty() && d_here.iter().all(|d| d.is_finite()));
+            for (place, fires) in contests.fires.iter().enumerate() {
+                let d = fires.first().map_or(0.0, |&place| d_here[place as usize]);
+                let moved = |by: f64| {
+                    let mut scores = scores.clone();
+                    scores[place] += by;
+                    loss(&lines, &scores, asked, with_valid)
+                };
+                let difference = (moved(1e-5) - moved(-1e-5)) / 2e-5;
+                assert!((d - difference).abs() < 1e-6, "{place}: {d} against {difference}");
+            }
+        }
+    }
+
+    #[test]
+    fn as_many_rivals_are_doubted_as_may_be_missing_the_likeliest_first() {
+        let lines = with_two_answers();
+        let scores = scored(&lines, &[(1, 9.0), (3, 8.0), (4, 7.0), (6, 6.0)]);
+        let alone = alone(&lines);
+        let fires: Vec<&[u32]> = alone.iter().map(|place| &place[..]).collect();
+        // Known are one fact and two of *valid*, and two may be missing; so of three known tails two.
+        let contests = Contests::new(&lines, &fires, Asked::Tail, true);
+        let doubted = contests.doubted(&here(&contests, &scores));
+        let line = lines.all.iter().find(|line| line.from_valid && line.asked == Asked::Tail).expect("one");
+        let of = |entity: u32| {
+            let place = line.places.iter().find(|(of, _)| *of == entity).expect("a place").1;
+            doubted[contests.fires[place as usize][0] as usize]
+        };
+        assert_eq!([1, 2, 3, 4, 6].map(of), [false, false, true, true, false]);
+    }
+
+    #[test]
+    fn every_place_is_of_tails_or_of_heads_once() {
+        let lines = lines();
+        let alone = alone(&lines);
+        let fires: Vec<&[u32]> = alone.iter().map(|place| &place[..]).collect();
+        let [tails, heads] = Asked::BOTH.map(|asked| Contests::new(&lines, &fires, asked, true));
+        for (tail, head) in tails.fires.iter().zip(&heads.fires) {
+            assert_eq!(tail.len() + head.len(), 1);
+        }
+        assert_eq!(tails.places + heads.places, lines.holds.len());
+    }
+
+    #[test]
+    fn a_fit_on_from_a_stronger_restraint_is_nearly_as_good_as_one_from_nothing() {
+        let lines = lines();
+        let places: Vec<u32> = (0..lines.holds.len() as u32).collect();
+        let answers: Vec<u32> =
+            places.iter().copied().filter(|&place| lines.holds[place as usize] == Holds::Answer).collect();
+        let some: Vec<u32> = places.iter().copied().filter(|place| place % 3 != 1).collect();
+        let fires: Vec<&[u32]> = vec![&answers, &some, &places];
+        let contests = Contests::new(&lines, &fires, Asked::Tail, false);
+        let objective = |weights: &[f64]| {
+            let restraint: f64 = weights.iter().map(|weight| weight * weight / 2.0).sum();
+            loss(&lines, &scores(lines.holds.len(), &fires, weights), Asked::Tail, false) + restraint
+        };
+        let on = objective(&contests.path(&[20.0, 5.0, 1.0])[2][0]);
+        let from_nothing = objective(&contests.fit(1.0, false, None));
+        assert!(from_nothing < 0.8 * objective(&[0.0; 3]));
+        assert!(on < 1.02 * from_nothing, "{on} against {from_nothing}");
+    }
+}
