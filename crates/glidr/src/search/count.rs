@@ -72,7 +72,8 @@ fn sign(line: usize, end: u32) -> u64 {
 
 impl Lines {
     /// What a body's answers to the training questions count, by at least so many ways each; none if they are more than
-    /// `most` on average both ways, which the first few questions may tell already.
+    /// `most` on average both ways or there are too many links to follow, which the first few questions may tell already,
+    /// or once no links are `left` for all bodies.
     pub fn count(
         &self,
         walk: &Walk,
@@ -80,6 +81,7 @@ impl Lines {
         body: Body,
         leasts: &[u32],
         most: usize,
+        left: &mut usize,
     ) -> Vec<Option<Counted>> {
         let mut ends = Ends::new(self.entities);
         let mut tallies = vec![Tally::new(most * FREE_QUESTIONS); leasts.len()];
@@ -90,7 +92,11 @@ impl Lines {
             if tallies.iter().all(|tally| tally.left[way].is_none()) {
                 continue;
             }
-            let is_short = walk.ends(body, line.asked, line.known, links[way], &mut ends);
+            let is_short = walk.ends(body, line.asked, line.known, links[way].min(*left), &mut ends);
+            *left = left.saturating_sub(ends.links);
+            if !is_short && *left == 0 {
+                return vec![None; leasts.len()];
+            }
             links[way] = (links[way] + MOST_LINKS).saturating_sub(ends.links);
             let mut many = vec![0; leasts.len()];
             for place in 0..ends.list().len() {
@@ -146,7 +152,8 @@ mod tests {
             let mut lines = Lines::new(&walk, target, &known, &valid, &valid);
             let leasts = if matches!(body, Body::Chain(..)) { &leasts[..] } else { &leasts[..1] };
             let fires = lines.fires(&walk, target, body, leasts, 99);
-            let counted = lines.count(&walk, target, body, leasts, 99);
+            let mut left = usize::MAX;
+            let counted = lines.count(&walk, target, body, leasts, 99, &mut left);
             for ((&least, fires), counted) in leasts.iter().zip(fires).zip(counted) {
                 let rule = walk.rule(body.in_ways(least), target);
                 let solver = Solver::new(&rule, &facts, Limits::default()).expect("a sound rule");
@@ -179,15 +186,24 @@ mod tests {
     }
 
     #[test]
-    fn a_body_that_answers_too_much_both_ways_counts_nothing() {
+    fn a_body_that_answers_too_much_or_follows_too_many_links_counts_nothing() {
         let triples: Vec<Triple> = (0..200u32).map(|n| Triple::new(n % 40, 0, 40 + n % 37)).collect();
         let facts = Facts::new(80, 1, 0, &triples, &[]);
         let known: Vec<(u32, u32)> = facts.pairs(Predicate(0)).map(|(head, tail)| (head.0, tail.0)).collect();
         let walk = Walk::new(&facts);
         let lines = Lines::new(&walk, Predicate(0), &known, &[], &[]);
         let [there, back] = [0, walk.inverse(0)];
-        let count = |most| lines.count(&walk, Predicate(0), Body::Chain([there, back, there], 1), &[1], most);
-        assert!(count(0)[0].is_none());
-        assert!(count(80)[0].is_some_and(|counted| counted.hits() > 0));
+        let count = |most, mut left: usize| {
+            let found =
+                lines.count(&walk, Predicate(0), Body::Chain([there, back, there], 1), &[1], most, &mut left);
+            (found[0], left)
+        };
+        assert!(count(0, usize::MAX).0.is_none());
+        let (counted, left) = count(80, 1_000_000);
+        assert!(counted.is_some_and(|counted| counted.hits() > 0));
+        // Links are used up, and with one less than it takes nothing counts.
+        assert!(left < 1_000_000);
+        assert!(count(80, 1_000_000 - left).0.is_some());
+        assert!(count(80, 1_000_000 - left - 1).0.is_none());
     }
 }
