@@ -139,7 +139,7 @@ impl<'a> Walk<'a> {
         true
     }
 
-    /// By how many ways, up to `most`, a body holds for a fact of `target` without that very fact.
+    /// By how many of the `most` ways that a body holds for a fact of `target` it does so without that very fact.
     pub fn fair_ways(&self, body: Body, target: Predicate, head: u32, tail: u32, most: u32) -> u32 {
         let half = self.facts.predicates() as u32;
         let itself = |step: Step, from: u32, to: u32| {
@@ -156,6 +156,9 @@ impl<'a> Walk<'a> {
             Body::Y(mark) => return u32::from(marked(mark, tail)),
             Body::Both(x, y) => return u32::from(marked(x, head) && marked(y, tail)),
         };
+        if ![first, second, third].iter().any(|&step| step == target.0 || step == self.inverse(target.0)) {
+            return most;
+        }
         let before = self.from(self.inverse(third), tail);
         let mut ways = 0;
         for &one in self.from(first, head).iter().filter(|&&one| !itself(first, head, one)) {

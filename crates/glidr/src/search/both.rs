@@ -102,7 +102,10 @@ impl Room<'_> {
         let solvers =
             set.map(|set| set.solvers(self.facts, self.both.limits)).transpose()?.unwrap_or_default();
         let name = self.both.data.names().predicates.name(predicate.0);
-        let ensemble = self.both.model.target(name).ok().filter(|ensemble| !ensemble.rules.is_empty());
+        // Where no share is soft, nobody asks for soft scores.
+        let asks = shares.iter().any(|&share| share > 0.0);
+        let ensemble =
+            self.both.model.target(name).ok().filter(|ensemble| asks && !ensemble.rules.is_empty());
         let rounds = self.both.ranking.rounds.unwrap_or(self.both.model.training.rounds);
         let scorer = ensemble
             .map(|e| Scorer::new(e, self.both.model.schema, self.graph, rounds, self.both.ranking.hard));

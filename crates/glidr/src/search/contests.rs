@@ -151,16 +151,12 @@ mod tests {
         lines
     }
 
-    /// The loss from the sample's own places, and the derivative by each of these.
+    /// The loss by the scores of the sample's own places.
     fn loss(lines: &Lines, scores: &[f64], asked: Asked, with_valid: bool) -> f64 {
         let mut loss = 0.0;
         for line in lines.all.iter().filter(|line| line.asked == asked && (with_valid || !line.from_valid)) {
-            let of = |holds: Holds| {
-                let places = line.places.iter().map(|&(_, place)| place as usize);
-                places.filter(move |&place| lines.holds[place] == holds)
-            };
-            let rivals: f64 = of(Holds::Rival).map(|place| scores[place].exp()).sum();
-            for place in of(Holds::Answer) {
+            let rivals: f64 = lines.of(line, Holds::Rival).map(|place| scores[place].exp()).sum();
+            for place in lines.of(line, Holds::Answer) {
                 let own = scores[place].exp();
                 loss -= (own / (own + rivals + lines.silent(line) as f64)).ln();
             }

@@ -22,7 +22,7 @@ const LISTED: usize = 1000;
 /// Answers of a body to one question, on average, at most.
 const MOST_ANSWERS: usize = 120;
 /// Links that all bodies follow when they are measured, at most: about a minute's work.
-const MOST_LINKS: usize = 20_000_000_000;
+const ALL_LINKS: usize = 20_000_000_000;
 /// Bodies of a mark of each end that are measured, at most.
 const PAIRED: usize = 2500;
 /// Bodies that are kept for each rule that a search of the whole graph would keep.
@@ -68,7 +68,7 @@ impl Setting<'_> {
         let listed = bodies(walk, &self.graph, target, listed, facts.len(), search.least_support, most);
         let mut answered: HashSet<u64> = HashSet::new();
         let (mut measured, mut counted, mut ended) = (Vec::<Measured>::new(), 0, Ended::Complete);
-        let mut links = MOST_LINKS;
+        let mut links = ALL_LINKS;
         for body in listed {
             // Half of the time for measuring, the rest for what follows.
             if search.time.is_some_and(|time| started.elapsed() >= time / 2) {

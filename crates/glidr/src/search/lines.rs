@@ -37,7 +37,7 @@ pub(super) struct Line {
 }
 
 impl Line {
-    /// By how many ways, up to `most`, a body fires on an answer without the very fact that asks.
+    /// By how many of the `most` ways that a body fires on an answer it does so without the very fact that asks.
     pub fn fair_ways(&self, walk: &Walk, target: Predicate, body: Body, answer: u32, most: u32) -> u32 {
         let (head, tail) = self.asked.pair(Entity(self.known), Entity(answer));
         walk.fair_ways(body, target, head.0, tail.0, most)

@@ -75,7 +75,8 @@ fn numbers(tails: Vec<f64>, heads: Vec<f64>) -> Vec<Number> {
 }
 
 impl Lines {
-    fn of(&self, line: &Line, holds: Holds) -> impl Iterator<Item = usize> {
+    /// The places of a question that hold this.
+    pub(super) fn of(&self, line: &Line, holds: Holds) -> impl Iterator<Item = usize> {
         let places = line.places.iter().map(|&(_, place)| place as usize);
         places.filter(move |&place| self.holds[place] == holds)
     }
