@@ -8,6 +8,7 @@ mod background;
 mod dataset;
 mod derive;
 mod families;
+mod open;
 mod read;
 mod triple;
 mod veil;
