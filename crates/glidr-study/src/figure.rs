@@ -2,11 +2,18 @@
 
 use std::sync::Arc;
 
-use kuva::prelude::{Layout, LinePlot, Plot, ScatterPlot, render_to_svg};
+use kuva::prelude::{Layout, LinePlot, LineStyle, MarkerShape, Plot, ScatterPlot, render_to_svg};
 use kuva::render::layout::TickFormat;
 
 /// Colours that can be told apart, also by most who see colours otherwise (Okabe and Ito).
 const COLOURS: [&str; 7] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"];
+
+/// How points and lines look while colours last, and how once they begin again.
+const LOOKS: [(MarkerShape, LineStyle); 3] = [
+    (MarkerShape::Circle, LineStyle::Solid),
+    (MarkerShape::Square, LineStyle::Dashed),
+    (MarkerShape::Triangle, LineStyle::Dotted),
+];
 
 /// One point: where, and the half-length of its error bar.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,13 +58,16 @@ impl Figure {
         let series = self.with_words_gathered();
         for (number, series) in series.iter().enumerate().filter(|(_, series)| !series.points.is_empty()) {
             let colour = COLOURS[number % COLOURS.len()];
+            let (mark, style) = LOOKS[number / COLOURS.len() % LOOKS.len()].clone();
             let points: Vec<(f64, f64)> = series.points.iter().map(|point| (point.x, point.y)).collect();
             if series.line {
-                plots.push(LinePlot::new().with_data(points.clone()).with_color(colour).into());
+                let line = LinePlot::new().with_data(points.clone()).with_color(colour);
+                plots.push(line.with_line_style(style).into());
             }
             let mut marks = ScatterPlot::new()
                 .with_data(points)
                 .with_color(colour)
+                .with_marker(mark)
                 .with_size(4.0)
                 .with_legend(&series.name);
             if series.points.iter().any(|point| point.error > 0.0) {
@@ -178,6 +188,19 @@ mod tests {
         let bare = Figure { series: vec![without], ..figure }.svg();
         let drawn = |svg: &str| svg.matches('<').count();
         assert!(drawn(&svg) > drawn(&bare), "error bars add strokes");
+    }
+
+    #[test]
+    fn the_eighth_line_has_the_first_colour_and_another_look() {
+        let point = |x: f64| Point { x, y: x, error: 0.0, label: String::new() };
+        let series = |n: usize| Series {
+            name: format!("line {n}"),
+            points: vec![point(n as f64), point(n as f64 + 1.0)],
+            line: true,
+        };
+        let with = |count: usize| Figure { series: (0..count).map(series).collect(), ..Figure::default() };
+        assert!(!with(7).svg().contains("stroke-dasharray"));
+        assert!(with(8).svg().contains("stroke-dasharray"));
     }
 
     #[test]
