@@ -51,9 +51,9 @@ impl Keeper {
     }
 
     /// Writes the model. The last checkpoint goes only when that is done.
-    pub fn finish(&self, run: Run) -> anyhow::Result<Model> {
+    pub fn finish(&self, run: Run, watch: &(dyn Fn(usize, usize) + Sync)) -> anyhow::Result<Model> {
         run.save_checkpoint(&self.checkpoint)?;
-        let model = run.into_model();
+        let model = run.into_model(watch);
         model.save(&self.model)?;
         std::fs::remove_file(&self.checkpoint).with_context(|| self.checkpoint.display().to_string())?;
         Ok(model)

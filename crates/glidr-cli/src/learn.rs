@@ -78,10 +78,19 @@ impl Learn {
         let model = match self.train(&run, keeper.as_ref(), output, threads, &signals.stop)? {
             Ended::Stopped => return Ok(self.stopped(&run, keeper.as_ref(), output)?),
             Ended::Diverged(target) => return Err(run.diverged(target).into()),
-            Ended::Finished => match &keeper {
-                Some(keeper) => keeper.finish(run)?,
-                None => run.into_model(),
-            },
+            Ended::Finished => {
+                let bar = output.bar(0, "{bar:30} votes of {pos} of {len} targets  {elapsed} gone");
+                let watch = |done: usize, all: usize| {
+                    bar.set_length(all as u64);
+                    bar.set_position(bar.position().max(done as u64));
+                };
+                let model = match &keeper {
+                    Some(keeper) => keeper.finish(run, &watch)?,
+                    None => run.into_model(&watch),
+                };
+                bar.finish_and_clear();
+                model
+            }
         };
         drop(keeper);
         signals.training.store(false, Ordering::Relaxed);

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::Context;
 use clap::{Args, ValueEnum};
 use glidr::infer::Engine;
-use glidr::learn::{Negative, Positives};
+use glidr::learn::{Negative, Positives, Votes};
 use glidr::rule::{Clause, parse_rules};
 use glidr::{Background, Extraction, Training};
 
@@ -58,6 +58,10 @@ pub struct SettingFlags {
     /// (any pair) [default: mix]
     #[arg(long, value_name = "WAYS")]
     negatives: Option<String>,
+    /// How rules vote: loss (each by its own validation loss, the paper's way), or fitted (those of a target
+    /// together, so that the answers of valid stand before others) [default: loss]
+    #[arg(long, value_name = "HOW")]
+    votes: Option<VotesFlag>,
     /// Which engine passes messages: auto (by the graph), dense or sparse; all learn the same but
     /// for the order of summation [default: auto]
     #[arg(long, value_name = "ENGINE")]
@@ -103,6 +107,7 @@ impl SettingFlags {
         set(&mut training.indirect, self.indirect);
         set(&mut training.together, self.together);
         set(&mut training.positives, self.positives.map(Into::into));
+        set(&mut training.votes, self.votes.map(Into::into));
         set(&mut training.engine, self.engine.map(Into::into));
         set(&mut training.seed, self.seed);
         if let Some(ways) = &self.negatives {
@@ -140,6 +145,22 @@ pub struct SelfFlag {
     /// and itself
     #[arg(long)]
     pub self_answers: bool,
+}
+
+/// [`Votes`] as a flag.
+#[derive(Clone, Copy, ValueEnum)]
+enum VotesFlag {
+    Loss,
+    Fitted,
+}
+
+impl From<VotesFlag> for Votes {
+    fn from(flag: VotesFlag) -> Self {
+        match flag {
+            VotesFlag::Loss => Votes::Loss,
+            VotesFlag::Fitted => Votes::Fitted,
+        }
+    }
 }
 
 /// [`Positives`] as a flag.

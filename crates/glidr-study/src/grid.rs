@@ -1,6 +1,7 @@
 //! Experiments that learn and rank over a grid: rows × data × seeds × ways of scoring.
 
 use anyhow::Context;
+use glidr::learn::Votes;
 use glidr::rank::{Metrics, Ranked};
 use glidr::search::{Join, Joined, RuleSet, Searched};
 use glidr::solve::Limits;
@@ -9,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::Watch;
-use crate::learner::{Learner, stopped};
+use crate::learner::{Learned, Learner, stopped};
 use crate::plan::{Choices, Plan, Scores, SearchPlan, Shelf, first, folder};
 use crate::store::Store;
 use crate::watch::Stopwatch;
@@ -177,6 +178,33 @@ impl Job {
         })
     }
 
+    /// Whether votes are fitted to clean facts after rules were learned from noisy ones: the paper mislabels
+    /// "during training", and weighs rules by validation.
+    fn votes_later(&self) -> bool {
+        let clean = matches!(self.change, Change::Mislabelled { clean_background: true, .. });
+        clean && self.training.votes == Votes::Fitted
+    }
+
+    /// The model of this unit, and the processor seconds that learning took; none where it was asked to stop.
+    fn model(
+        &self,
+        (learned, tested): (&Dataset, &Dataset),
+        learner: &mut Learner,
+        watch: &dyn Watch,
+    ) -> anyhow::Result<Option<Learned>> {
+        let votes = if self.votes_later() { Votes::Loss } else { self.training.votes };
+        let training = Training { votes, ..self.training.clone() };
+        let Some(found) = learner.model(&training, learned, watch)? else { return Ok(None) };
+        let (mut model, mut seconds) = (found.model.clone(), found.seconds);
+        if self.votes_later() {
+            let started = Stopwatch::start();
+            model.fit_votes(tested, &|done, all| watch.progress(done, all, "votes"))?;
+            model.training.votes = Votes::Fitted;
+            seconds = seconds.map(|seconds| seconds + started.seconds());
+        }
+        Ok(Some(Learned { model, seconds }))
+    }
+
     fn search(&self) -> anyhow::Result<Search> {
         let plain = Search::default();
         Ok(Search {
@@ -293,9 +321,8 @@ pub fn run(
         }
         watch.unit(number, jobs.len(), &job.show());
         let (learned, tested) = job.sides(data)?;
-        let Some(found) = learner.model(&job.training, &learned, watch).with_context(|| job.show())? else {
-            return Ok(None);
-        };
+        let found = job.model((&learned, &tested), &mut learner, watch).with_context(|| job.show())?;
+        let Some(found) = found else { return Ok(None) };
         let shown = |done: usize, all: usize| watch.progress(done, all, "questions or targets");
         let ranks =
             job.rank(&found.model, &learned, &tested, &mut memo, &shown).with_context(|| job.show())?;

@@ -126,7 +126,7 @@ impl Learner {
             }
             Ended::Finished => {
                 let seconds = (!resumed).then(|| started.seconds());
-                let model = run.into_model();
+                let model = run.into_model(&|done, all| watch.progress(done, all, "votes"));
                 let _ = std::fs::remove_file(&self.checkpoint);
                 Ok(Some(Learned { model, seconds }))
             }

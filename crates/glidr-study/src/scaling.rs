@@ -152,7 +152,7 @@ impl Point {
             runs += 1;
             if runs == RUNS || time >= self.seconds {
                 let engine = run.engine().name().to_owned();
-                break (run.into_model(), engine);
+                break (run.into_model(&|_, _| {}), engine);
             }
         };
         let steps = runs * self.training.steps;

@@ -1,5 +1,6 @@
 #![doc = include_str!("../../../README.md")]
 
+mod downhill;
 pub mod draw;
 pub mod error;
 pub mod explain;

@@ -21,7 +21,7 @@ pub use loss::pairwise_logistic;
 use passes::Room;
 pub(crate) use sample::Sampler;
 pub use sample::{Negative, Pair};
-pub use settings::{Positives, Training};
+pub use settings::{Positives, Training, Votes};
 use unit::{Setting, Unit};
 
 use crate::error::{Error, Result};
@@ -97,7 +97,7 @@ impl Training {
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         match run.go_on(threads, &AtomicBool::new(false), |_| {}) {
             Ended::Diverged(target) => Err(run.diverged(target)),
-            Ended::Finished | Ended::Stopped => Ok(run.into_model()),
+            Ended::Finished | Ended::Stopped => Ok(run.into_model(&|_, _| {})),
         }
     }
 }
@@ -296,12 +296,9 @@ impl<'d> Run<'d> {
             .collect()
     }
 
-    /// The learned model, with votes by validation loss.
-    ///
-    /// ```text
-    /// vote = l_min / l
-    /// ```
-    pub fn into_model(self) -> Model {
+    /// The learned model, with votes by validation loss or fitted; `watch` is told how many targets' votes are
+    /// fitted, of how many.
+    pub fn into_model(self, watch: &(dyn Fn(usize, usize) + Sync)) -> Model {
         let mut ensembles: Vec<Ensemble> =
             self.targets.iter().map(|&target| Ensemble { target, rules: Vec::new() }).collect();
         for unit in self.units() {
@@ -311,23 +308,20 @@ impl<'d> Run<'d> {
                 rules.map(|(state, &loss)| SoftRule { logits: state.logits.clone(), loss, vote: 1.0 });
             ensembles[place].rules.extend(rules);
         }
-        for ensemble in &mut ensembles {
-            let least = ensemble.rules.iter().map(|rule| rule.loss).fold(f32::INFINITY, f32::min);
-            ensemble
-                .rules
-                .iter_mut()
-                .filter(|rule| rule.loss > 0.0)
-                .for_each(|rule| rule.vote = least / rule.loss);
-        }
+        ensembles.iter_mut().for_each(Ensemble::vote_by_loss);
         let names = self.data.names();
-        Model {
+        let mut model = Model {
             schema: self.schema,
             predicates: names.predicates.clone(),
             properties: names.properties.clone(),
             training: self.training.clone(),
             data: self.mark.clone(),
             ensembles,
+        };
+        if self.training.votes == Votes::Fitted {
+            model.fit_votes(self.data, watch).expect("a model fits the data it was learned on");
         }
+        model
     }
 }
 

@@ -18,6 +18,17 @@ pub enum Positives {
     All,
 }
 
+/// How rules vote.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Votes {
+    /// Each by its own validation loss: the paper's way.
+    #[default]
+    Loss,
+    /// Those of a target together, fitted to *valid*.
+    Fitted,
+}
+
 /// How to train. The defaults are the paper's for Family, Kinships and UMLS
 /// (`tab:hyperparameters`).
 ///
@@ -56,6 +67,8 @@ pub struct Training {
     /// How negatives are drawn: each way equally often.
     #[serde(deserialize_with = "ways")]
     pub negatives: Vec<Negative>,
+    /// How rules vote.
+    pub votes: Votes,
     /// Which engine passes messages.
     pub engine: Engine,
     /// Seed of every random choice; equal seeds give equal models on any number of threads.
@@ -83,6 +96,7 @@ impl Default for Training {
             together: 0.0,
             positives: Positives::Train,
             negatives: Negative::ALL.to_vec(),
+            votes: Votes::Loss,
             engine: Engine::Auto,
             seed: 0,
             targets: Vec::new(),

@@ -22,7 +22,7 @@ pub struct SoftRule {
     pub logits: Logits,
     /// Mean validation loss.
     pub loss: f32,
-    /// Its say in the ensemble: l_min / l.
+    /// Its say in the ensemble: l_min / l, or fitted.
     pub vote: f32,
 }
 
@@ -183,6 +183,18 @@ impl Ensemble {
             Some(extraction) => Slots::hard(&extraction.filling(&Slots::soft(&rule.logits, schema), schema)),
         };
         self.rules.iter().map(weigh).collect()
+    }
+
+    /// Gives each rule the vote that its own validation loss earns, as in the paper.
+    ///
+    /// ```text
+    /// vote = l_min / l
+    /// ```
+    pub fn vote_by_loss(&mut self) {
+        let least = self.rules.iter().map(|rule| rule.loss).fold(f32::INFINITY, f32::min);
+        for rule in &mut self.rules {
+            rule.vote = if rule.loss > 0.0 { least / rule.loss } else { 1.0 };
+        }
     }
 
     /// Its rules as logic, most votes first; equal rules are one, with their votes summed.

@@ -10,6 +10,7 @@ mod answer;
 mod metrics;
 mod opened;
 mod scorer;
+mod votes;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering};

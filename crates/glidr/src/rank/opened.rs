@@ -58,6 +58,18 @@ impl Opened {
         sums
     }
 
+    /// The scores of any pairs by each rule, without votes.
+    pub fn scores_by_rule(&mut self, graph: &Graph, pairs: &[(Entity, Entity)]) -> Vec<Vec<f32>> {
+        let mut rows = vec![Vec::new(); pairs.len()];
+        for block in &mut self.blocks {
+            let rules = block.rules();
+            for (row, lanes) in rows.iter_mut().zip(block.scores_only(graph, pairs)) {
+                row.extend_from_slice(&lanes[..rules]);
+            }
+        }
+        rows
+    }
+
     /// The scores of one head with many tails.
     pub fn scores_of_tails(&mut self, graph: &Graph, head: Entity, tails: &[Entity]) -> Vec<f32> {
         if self.is_few(tails) {

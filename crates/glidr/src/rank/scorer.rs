@@ -107,11 +107,28 @@ impl<'g> Scorer<'g> {
     pub fn scores(&self, pairs: &[(Entity, Entity)]) -> Vec<f32> {
         match self.opened() {
             Some(mut opened) => opened.scores(self.graph, pairs),
-            None => self.scores_by(&self.rules, pairs),
+            None => self.scores_by(
+                &self.rules.iter().map(|(tables, vote)| (tables, *vote)).collect::<Vec<_>>(),
+                pairs,
+            ),
         }
     }
 
-    fn scores_by(&self, rules: &[(Tables, f32)], pairs: &[(Entity, Entity)]) -> Vec<f32> {
+    /// The scores of `pairs` by each rule, without votes.
+    pub(super) fn scores_by_rule(&self, pairs: &[(Entity, Entity)]) -> Vec<Vec<f32>> {
+        if let Some(mut opened) = self.opened() {
+            return opened.scores_by_rule(self.graph, pairs);
+        }
+        let mut rows = vec![Vec::with_capacity(self.rules.len()); pairs.len()];
+        for (tables, _) in &self.rules {
+            rows.iter_mut()
+                .zip(self.scores_by(&[(tables, 1.0)], pairs))
+                .for_each(|(row, score)| row.push(score));
+        }
+        rows
+    }
+
+    fn scores_by(&self, rules: &[(&Tables, f32)], pairs: &[(Entity, Entity)]) -> Vec<f32> {
         match pairs.len().min(lane_width(self.graph)) {
             ..=8 => self.scores_in::<8>(rules, pairs),
             9..=16 => self.scores_in::<16>(rules, pairs),
@@ -119,7 +136,7 @@ impl<'g> Scorer<'g> {
         }
     }
 
-    fn scores_in<const W: usize>(&self, rules: &[(Tables, f32)], pairs: &[(Entity, Entity)]) -> Vec<f32> {
+    fn scores_in<const W: usize>(&self, rules: &[(&Tables, f32)], pairs: &[(Entity, Entity)]) -> Vec<f32> {
         let mut tape = Tape::<W>::default();
         let mut scores = Vec::with_capacity(pairs.len());
         for pairs in pairs.chunks(W) {
@@ -182,7 +199,8 @@ impl<'g> Scorer<'g> {
         let mut open: Vec<(Entity, Vec<f32>)> = rivals.iter().map(|&rival| (rival, shares(rival))).collect();
         for number in 0..self.rules.len() {
             let pairs: Vec<_> = open.iter().map(|&(rival, _)| asked.pair(known, rival)).collect();
-            let scores = self.scores_by(&self.rules[number..=number], &pairs);
+            let (tables, vote) = &self.rules[number];
+            let scores = self.scores_by(&[(tables, *vote)], &pairs);
             open.iter_mut().zip(scores).for_each(|((_, shares), score)| shares[number] = score);
             open.retain(|(_, shares)| sum(shares) >= floor);
         }

@@ -4,13 +4,12 @@
 //! each rule. The score of a pair is the sum of the weights of its rules.
 
 use super::universe::Universe;
+use crate::downhill::Downhill;
 
 /// Steps of a fit from nothing.
 pub(super) const STEPS: i32 = 150;
 /// The first step's length; steps shorten towards the end.
 const RATE: f64 = 0.1;
-/// Decay of the means of the gradient and of its square, and what keeps a division finite.
-const MEANS: (f64, f64, f64) = (0.9, 0.99, 1e-8);
 
 /// Fits the weights.
 ///
@@ -20,8 +19,7 @@ const MEANS: (f64, f64, f64) = (0.9, 0.99, 1e-8);
 /// ```
 ///
 /// Each true pair stands once against its row (other tails) and once against its column (other heads),
-/// as it does when it is ranked. The problem is convex; projected Adam with a fixed number of steps
-/// gives the same weights on any machine that adds in the same order.
+/// as it does when it is ranked. The problem is convex.
 pub(super) fn fit(universe: &Universe, rules: &[&[u32]], truth: &Truth, l2: f64) -> Vec<f64> {
     let d_scores = |scores: &[f64], d: &mut [f64]| d.copy_from_slice(&truth.d_scores(universe, scores));
     descend(universe.len(), rules, &d_scores, Descent { l2, from: None, steps: STEPS, look: 1 })
@@ -46,23 +44,19 @@ pub(super) fn descend(
     Descent { l2, from, steps, look }: Descent,
 ) -> Vec<f64> {
     let mut weights = from.map_or_else(|| vec![0.0; rules.len()], <[f64]>::to_vec);
-    let (mut mean, mut square) = (vec![0.0; rules.len()], vec![0.0; rules.len()]);
+    let mut downhill = Downhill::new(rules.len());
     let (mut scores, mut d_scores) = (vec![0.0; places], vec![0.0; places]);
     let mut is_idle = vec![false; rules.len()];
     for step in 1..=steps {
         add_up(rules, &weights, &mut scores);
         d_scores_of(&scores, &mut d_scores);
         let rate = RATE * f64::from(steps - step + 1) / f64::from(STEPS);
-        let (m, v) = (1.0 - MEANS.0.powi(step), 1.0 - MEANS.1.powi(step));
         for (number, fires) in rules.iter().enumerate() {
             if is_idle[number] && step % look != 0 {
                 continue;
             }
             let d = sum_at(&d_scores, fires) + l2 * weights[number];
-            mean[number] = MEANS.0 * mean[number] + (1.0 - MEANS.0) * d;
-            square[number] = MEANS.1 * square[number] + (1.0 - MEANS.1) * d * d;
-            let step = (mean[number] / m) / ((square[number] / v).sqrt() + MEANS.2);
-            weights[number] = f64::max(weights[number] - rate * step, 0.0);
+            downhill.step(number, &mut weights[number], d, step, rate);
             is_idle[number] = weights[number] == 0.0 && d >= 0.0;
         }
     }

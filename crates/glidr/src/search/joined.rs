@@ -18,7 +18,7 @@ use super::both::{Answer, Both};
 use super::choose::SHARED_QUESTIONS;
 use crate::error::Result;
 use crate::graph::{Dataset, Predicate, Split};
-use crate::model::Model;
+use crate::model::{Ensemble, Model};
 use crate::rank::{Rank, Ranked, Ranking, Ties, count};
 use crate::solve::{Ended, Limits};
 
@@ -62,7 +62,10 @@ impl Joined {
             Split::ALL.map(|split| if split == Split::Test { &[] } else { data.split(split) }.to_vec());
         let blind = Dataset::of(&data.source, data.names().clone(), seen, data.traits().to_vec())?;
         let ranking = Ranking { split: Split::Valid, ties: Ties::Mean, ..ranking };
-        let both = Both { ranking, model, sets, data: &blind, limits, plainly: false };
+        // Votes that were fitted have seen *valid*; those by loss hardly have.
+        let mut unfitted = model.clone();
+        unfitted.ensembles.iter_mut().for_each(Ensemble::vote_by_loss);
+        let both = Both { ranking, model: &unfitted, sets, data: &blind, limits, plainly: false };
         let (answers, _) = both.answer(&|_| SHARES.to_vec(), watch)?;
         let mut gains: BTreeMap<Predicate, ([f64; SHARES.len()], usize)> = BTreeMap::new();
         for answer in &answers {

@@ -28,7 +28,7 @@ fn learn(training: &Training, threads: usize) -> Model {
     let data = Dataset::families(training.seed);
     let run = Run::new(training.clone(), &data).expect("sound settings");
     assert_eq!(run.go_on(threads, &AtomicBool::new(false), |_| {}), Ended::Finished);
-    run.into_model()
+    run.into_model(&|_, _| {})
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn a_run_that_is_stopped_and_resumed_again_and_again_reaches_the_very_same_model
         });
         run.save_checkpoint(&path).expect("a place for a checkpoint");
         if ended == Ended::Finished {
-            break run.into_model();
+            break run.into_model(&|_, _| {});
         }
         rests += 1;
     };

@@ -13,6 +13,7 @@ mod solving;
 mod sparse;
 mod text;
 mod twin;
+mod votes;
 
 use std::path::PathBuf;
 

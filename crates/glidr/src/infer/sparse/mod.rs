@@ -79,6 +79,11 @@ impl Sparse {
         self.open = None;
     }
 
+    /// How many rules are prepared.
+    pub fn rules(&self) -> usize {
+        self.rules
+    }
+
     /// The score of every pair by every rule.
     pub fn scores(&mut self, graph: &Graph, pairs: &[(Entity, Entity)]) -> Vec<[f32; LANES]> {
         let block = self.block.as_ref().expect("rules are prepared before pairs are scored");

@@ -1,0 +1,58 @@
+//! Votes fitted to *valid*: by what it says, and by nothing else.
+
+use glidr::infer::Engine;
+use glidr::learn::Votes;
+use glidr::{Dataset, Model, Split, Training};
+
+fn learned(engine: Engine, votes: Votes) -> Model {
+    let targets = vec!["uncle".into(), "sister".into()];
+    let training =
+        Training { steps: 30, rules: 11, batch: 20, targets, engine, votes, ..Training::default() };
+    training.run(&Dataset::families(0)).expect("sound settings")
+}
+
+fn votes(model: &Model) -> Vec<f32> {
+    model.ensembles.iter().flat_map(|ensemble| ensemble.rules.iter().map(|rule| rule.vote)).collect()
+}
+
+/// The families with nothing in one of the splits.
+fn without(split: Split) -> Dataset {
+    let data = Dataset::families(0);
+    let splits = Split::ALL.map(|of| if of == split { &[] } else { data.split(of) }.to_vec());
+    Dataset::of(&data.source, data.names().clone(), splits, data.traits().to_vec()).expect("sound facts")
+}
+
+fn fitted(model: &Model, data: &Dataset) -> Vec<f32> {
+    let mut model = model.clone();
+    model.fit_votes(data, &|_, _| {}).expect("the data has its predicates");
+    votes(&model)
+}
+
+#[test]
+fn fitted_votes_do_not_look_at_test() {
+    let model = learned(Engine::Auto, Votes::Loss);
+    let fit = fitted(&model, &Dataset::families(0));
+    assert_ne!(fit, votes(&model));
+    assert_eq!(fit, fitted(&model, &without(Split::Test)));
+    assert_eq!(votes(&model), fitted(&model, &without(Split::Valid)), "nothing to fit to: votes by loss");
+}
+
+#[test]
+fn a_model_that_learns_with_fitted_votes_has_those_that_are_fitted_later_once_or_again() {
+    let (by_loss, at_once) = (learned(Engine::Auto, Votes::Loss), learned(Engine::Auto, Votes::Fitted));
+    assert_eq!(votes(&at_once), fitted(&by_loss, &Dataset::families(0)));
+    assert_eq!(votes(&at_once), fitted(&at_once, &Dataset::families(0)));
+}
+
+#[test]
+fn fitted_votes_are_equal_on_any_number_of_threads_and_nearly_so_by_either_engine() {
+    let by_dense = learned(Engine::Dense, Votes::Fitted);
+    for threads in [1, 3] {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
+        assert_eq!(by_dense, pool.install(|| learned(Engine::Dense, Votes::Fitted)));
+    }
+    let by_sparse = learned(Engine::Sparse, Votes::Fitted);
+    for (dense, sparse) in votes(&by_dense).into_iter().zip(votes(&by_sparse)) {
+        assert!((dense - sparse).abs() < 0.05, "{dense} and {sparse}");
+    }
+}
