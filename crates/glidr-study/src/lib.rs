@@ -6,6 +6,7 @@
 
 mod figure;
 mod grid;
+mod job;
 mod learner;
 mod plan;
 mod published;
