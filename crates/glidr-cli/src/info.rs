@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use glidr::{Background, Dataset, Model, Split};
+use glidr::{Background, Dataset, Model, Split, Training};
 use serde_json::json;
 
 use crate::output::{Output, counted, table};
@@ -83,6 +83,7 @@ fn model_info(path: &Path, model: &Model, output: &Output) -> anyhow::Result<Exi
         training.decay,
         training.seed
     );
+    text += &others(training);
     let rows = model.ensembles.iter().map(|ensemble| {
         let loss = ensemble.rules.iter().map(|rule| rule.loss).fold(f32::INFINITY, f32::min);
         let loss = if loss.is_finite() { format!("{loss:.2}") } else { "–".into() };
@@ -90,6 +91,17 @@ fn model_info(path: &Path, model: &Model, output: &Output) -> anyhow::Result<Exi
     });
     text += &table(&["target", "rules", "least validation loss"], 1, rows);
     output.write(&text)
+}
+
+/// The other settings, where they are not the paper's.
+fn others(training: &Training) -> String {
+    let value = serde_json::to_value(training).unwrap_or_default();
+    let names = ["spread", "indirect", "together", "positives", "negatives", "votes", "engine"];
+    let differ = training.differences(&Training::default());
+    let differ = names.into_iter().filter(|name| differ.iter().any(|other| other == name));
+    let show = |name: &str| format!("{name} {}", value[name].to_string().replace(['"', '[', ']'], ""));
+    let shown: Vec<String> = differ.map(show).collect();
+    if shown.is_empty() { String::new() } else { format!("beyond the defaults: {}\n", shown.join("; ")) }
 }
 
 fn data_info(data: &Dataset, output: &Output) -> anyhow::Result<ExitCode> {

@@ -129,6 +129,21 @@ fn settings_come_from_a_file_and_flags_win() {
 }
 
 #[test]
+fn votes_can_be_fitted_and_nothing_else_of_the_model_changes() {
+    let folder = folder();
+    let learn = |votes: &str| {
+        let flags = format!("learn -o {votes} --steps 30 --rules 4 --targets sister --votes {votes} --json");
+        json(&run(folder.path(), &flags))
+    };
+    let (by_loss, fitted) = (learn("loss"), learn("fitted"));
+    assert_eq!(fitted["training"]["votes"], "fitted");
+    assert_eq!(by_loss["targets"][0]["losses"], fitted["targets"][0]["losses"]);
+    assert_ne!(by_loss["targets"][0]["votes"], fitted["targets"][0]["votes"]);
+    let info = stdout(&run(folder.path(), "info fitted"));
+    assert!(info.contains("votes fitted"), "{info}");
+}
+
+#[test]
 fn a_closed_pipe_is_a_quiet_end() {
     let folder = with_model();
     let mut child = glidr()

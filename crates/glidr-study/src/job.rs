@@ -225,3 +225,64 @@ fn targets(data: &Dataset) -> Vec<Predicate> {
     targets.dedup();
     targets
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+
+    use super::*;
+
+    /// Nobody watches, and nobody stops it.
+    struct Alone(AtomicBool);
+
+    impl Watch for Alone {
+        fn unit(&self, _: usize, _: usize, _: &str) {}
+        fn progress(&self, _: usize, _: usize, _: &str) {}
+        fn say(&self, _: &str) {}
+        fn threads(&self) -> usize {
+            1
+        }
+        fn stop(&self) -> &AtomicBool {
+            &self.0
+        }
+        fn measure(&self, _: &crate::ScalingPoint) -> anyhow::Result<crate::ScalingMeasured> {
+            anyhow::bail!("nothing grows here")
+        }
+    }
+
+    #[test]
+    fn votes_are_fitted_to_the_facts_that_ranking_sees_also_where_rules_learn_from_noise() {
+        let clean = Dataset::families(0);
+        let folder = tempfile::tempdir().expect("a folder for models");
+        let learned = |clean_background: bool| {
+            let training = Training { steps: 20, rules: 8, votes: Votes::Fitted, ..Training::default() };
+            let job = Job {
+                row: "one".into(),
+                data: "families".into(),
+                folder: folder.path().into(),
+                change: Change::Mislabelled { p: 0.5, clean_background },
+                x: 0.5,
+                training,
+                scores: Scores::Soft,
+                rounds: None,
+                search: SearchPlan::default(),
+            };
+            let (noisy, tested) = job.sides(&clean).expect("sound data");
+            let mut learner = Learner::new(folder.path(), "noise", false);
+            let alone = Alone(AtomicBool::new(false));
+            let found = job.model((&noisy, &tested), &mut learner, &alone).expect("sound settings");
+            (found.expect("nobody stops it").model, noisy)
+        };
+        for clean_background in [true, false] {
+            let (model, noisy) = learned(clean_background);
+            let fitted = |data: &Dataset| {
+                let mut model = model.clone();
+                model.fit_votes(data, &|_, _| {}).expect("the data has its predicates");
+                model.ensembles
+            };
+            assert_eq!(fitted(&clean) == model.ensembles, clean_background);
+            assert_eq!(fitted(&noisy) == model.ensembles, !clean_background);
+            assert_eq!(model.training.votes, Votes::Fitted);
+        }
+    }
+}

@@ -28,6 +28,7 @@ const DOUBT: usize = 3;
 const STEPS: i32 = 200;
 /// The length of the first step; steps shorten towards the end.
 const RATE: f64 = 0.1;
+
 /// The scores of one candidate by each rule.
 type Row = Vec<f32>;
 
@@ -38,7 +39,7 @@ struct Contest {
 }
 
 impl Model {
-    /// Fits the votes to *valid*; a target of which it has no fact keeps what it has. `watch` is told, from any
+    /// Fits the votes to *valid*; a target of which it has no fact votes by loss. `watch` is told, from any
     /// thread, how many targets are done, of how many.
     pub fn fit_votes(&mut self, data: &Dataset, watch: &(dyn Fn(usize, usize) + Sync)) -> Result<()> {
         let view = self.view(data, Background::Train)?;
