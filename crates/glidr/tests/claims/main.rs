@@ -2,6 +2,7 @@
 #![expect(clippy::print_stderr, reason = "a test says what it did not run")]
 
 mod adjoint;
+mod digests;
 mod joining;
 mod learning;
 mod oracle;
