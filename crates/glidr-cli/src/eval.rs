@@ -21,9 +21,9 @@ use crate::sources::{open_both, say_lacking};
 #[derive(Args)]
 #[command(
     after_help = "JSON keys: mrr, hits1, hits3, hits10 (fractions of 1), queries, tails, heads, macro, per_predicate, \
-    without_rules, left_out, convention (split, split_hash, directions, filtered, ties, tie_tolerance, seed, \
+    without_rules, left_out, protocol (split, split_hash, directions, filtered, ties, tie_tolerance, seed, \
     candidates, rounds, scores, self_answers); with --hard search or --rules also rules, search (per target: measured, pool, \
-    rules, join, tails and heads (restraint, doubting), valid_mrr, ended), search_seconds, seconds, ended; with --hard joined also \
+    rules, join, tails and heads (l2, masking), valid_mrr, ended), search_seconds, seconds, ended; with --hard joined also \
     shares (per target: share, valid_mrr)"
 )]
 pub struct Eval {
@@ -138,7 +138,7 @@ impl Eval {
             (given.map(|file| file.sets(data)).transpose()?.unwrap_or_default(), Vec::new())
         };
         let searched = started.elapsed().as_secs_f64();
-        let asked = if model.training.targets.is_empty() { &[][..] } else { &targets };
+        let direction = if model.training.targets.is_empty() { &[][..] } else { &targets };
         let bar = output.bar(0, "{bar:30} {pos} of {len} questions  {elapsed} gone, {eta} left");
         let watch = |done: usize, all: usize| {
             bar.set_length(all as u64);
@@ -147,7 +147,7 @@ impl Eval {
         let limits = self.search.limits();
         let (ranked, ended) = match &joined {
             Some(joined) => joined.rank(model, &sets, data, *ranking, limits, &watch)?,
-            None => ranking.run_rules(&sets, asked, data, limits, &watch)?,
+            None => ranking.run_rules(&sets, direction, data, limits, &watch)?,
         };
         bar.finish_and_clear();
         let rules: usize = sets.iter().map(|set| set.rules.len()).sum();
@@ -192,13 +192,13 @@ fn metrics_json(metrics: &Metrics) -> Value {
 /// The result under its documented keys.
 pub fn ranked_json(ranked: &Ranked) -> Value {
     let mut value = metrics_json(&ranked.all);
-    [value["tails"], value["heads"]] = ranked.by_asked.each_ref().map(metrics_json);
+    [value["tails"], value["heads"]] = ranked.by_direction.each_ref().map(metrics_json);
     value["macro"] = metrics_json(&ranked.by_predicate_mean);
     value["per_predicate"] =
         ranked.per_predicate.iter().map(|(name, metrics)| (name.clone(), metrics_json(metrics))).collect();
     value["without_rules"] = json!(ranked.without_rules);
     value["left_out"] = json!(ranked.left_out);
-    value["convention"] = json!(ranked.convention);
+    value["protocol"] = json!(ranked.protocol);
     value
 }
 
@@ -218,7 +218,8 @@ pub fn ranked_text(ranked: &Ranked) -> String {
     let mut rows: Vec<Vec<String>> =
         ranked.per_predicate.iter().map(|(name, metrics)| row(name, metrics)).collect();
     rows.push(row("mean of predicates", &ranked.by_predicate_mean));
-    for (name, metrics) in ["all that ask for a tail", "all that ask for a head"].iter().zip(&ranked.by_asked)
+    for (name, metrics) in
+        ["all that ask for a tail", "all that ask for a head"].iter().zip(&ranked.by_direction)
     {
         rows.push(row(name, metrics));
     }
@@ -231,7 +232,7 @@ pub fn ranked_text(ranked: &Ranked) -> String {
         text +=
             &format!("left out: {} about predicates that are no targets\n", counted(ranked.left_out, "fact"));
     }
-    let c = &ranked.convention;
+    let c = &ranked.protocol;
     let ties = match c.ties {
         Ties::Random => format!("ties at random by seed {}", c.seed),
         Ties::Mean => "ties at their mean".into(),

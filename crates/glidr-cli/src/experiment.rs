@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
-use glidr_study::{Choices, Experiment as Study, Plan, Report, ScalingMeasured, ScalingPoint, Watch};
+use glidr_experiments::{Choices, Experiment as Study, Plan, Report, ScalingMeasured, ScalingPoint, Watch};
 use indicatif::ProgressBar;
 use serde_json::json;
 
@@ -49,7 +49,7 @@ enum Which {
     Scaling(Flags),
     /// What more rules, variables, rounds and other ways of joining bring: MRR against time
     Beyond(Flags),
-    /// Handwritten digits: handed over to glidr-experiment (cargo install --path crates/glidr-neural)
+    /// Handwritten digits: handed over to glidr-experiment (cargo install --path crates/glidr-burn)
     #[command(disable_help_flag = true)]
     Mnist(HandOver),
 }
@@ -112,7 +112,7 @@ struct Flags {
 
 impl Experiment {
     /// Runs the experiment, or hands over; then the exit code is the other program's.
-    pub fn run(&self, output: &Output, asked: Option<u16>, threads: usize) -> anyhow::Result<ExitCode> {
+    pub fn run(&self, output: &Output, direction: Option<u16>, threads: usize) -> anyhow::Result<ExitCode> {
         let (study, flags) = match &self.study {
             Which::Completion(flags) => (Study::Completion, flags),
             Which::Noise(flags) => (Study::Noise, flags),
@@ -121,7 +121,7 @@ impl Experiment {
             Which::Inductive(flags) => (Study::Inductive, flags),
             Which::Scaling(flags) => (Study::Scaling, flags),
             Which::Beyond(flags) => (Study::Beyond, flags),
-            Which::Mnist(other) => return hand_over("mnist", &other.arguments, output, asked),
+            Which::Mnist(other) => return hand_over("mnist", &other.arguments, output, direction),
         };
         if flags.print_plan {
             return output.write(study.plan());
@@ -260,7 +260,7 @@ fn hand_over(
     match command.status() {
         Ok(status) => Ok(ExitCode::from(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1))),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => bail!(
-            "{name} must be beside glidr or in PATH, but is not: cargo install --path crates/glidr-neural"
+            "{name} must be beside glidr or in PATH, but is not: cargo install --path crates/glidr-burn"
         ),
         Err(error) => Err(error).with_context(|| program.display().to_string()),
     }

@@ -90,11 +90,12 @@ impl Explain {
         let names = data.names();
         let (head, tail) = (names.entity(&self.head)?, names.entity(&self.tail)?);
         let background = Background::from(self.background);
-        let asked =
+        let direction =
             names.predicates.find(&self.target).map(|p| Triple { head, predicate: Predicate(p), tail });
-        let stands =
-            Split::ALL.into_iter().find(|&split| asked.is_some_and(|fact| data.split(split).contains(&fact)));
-        let view = model.view_without(&data, background, asked)?;
+        let stands = Split::ALL
+            .into_iter()
+            .find(|&split| direction.is_some_and(|fact| data.split(split).contains(&fact)));
+        let view = model.view_without(&data, background, direction)?;
         say_lacking(&view.lacking, &data, output);
         let rounds = self.rounds.map_or(model.training.rounds, usize::from);
 
@@ -109,8 +110,15 @@ impl Explain {
         let key = |share: &Share| (share.vote * share.trace.score, share.vote);
         shares.sort_by(|a, b| key(b).0.total_cmp(&key(a).0).then(key(b).1.total_cmp(&key(a).1)));
 
-        let judged =
-            self.judged(&model, &data, &Facts::from(&view.graph), background, (head, tail), asked, output)?;
+        let judged = self.judged(
+            &model,
+            &data,
+            &Facts::from(&view.graph),
+            background,
+            (head, tail),
+            direction,
+            output,
+        )?;
         let in_background = stands.is_some_and(|split| background.splits().contains(&split));
         if output.json {
             let soft: Vec<Value> = shares
@@ -174,7 +182,7 @@ impl Explain {
         facts: &Facts,
         background: Background,
         pair: (Entity, Entity),
-        asked: Option<Triple>,
+        direction: Option<Triple>,
         output: &Output,
     ) -> anyhow::Result<Vec<Judged>> {
         let limits = Limits { time: Some(Duration::from_secs(self.time)), answers: None };
@@ -202,6 +210,6 @@ impl Explain {
             found.sets.into_iter().flat_map(|set| set.rules).map(|weighed| weighed.rule).collect()
         };
         let rules = rules.into_iter().filter(|rule| rule.target == target).map(|rule| (rule, None)).collect();
-        judge_all(rules, &Facts::from(&background.graph(data, asked)), rule_names(data.names()))
+        judge_all(rules, &Facts::from(&background.graph(data, direction)), rule_names(data.names()))
     }
 }

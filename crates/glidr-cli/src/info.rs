@@ -71,7 +71,7 @@ fn model_info(path: &Path, model: &Model, output: &Output) -> anyhow::Result<Exi
         &model.data.hash[..12.min(model.data.hash.len())]
     );
     text += &format!(
-        "{} and {}; N = {}, R = {}, {} per target, {}, batch {}, rate {}, decay {}, seed {}\n",
+        "{} and {}; N = {}, R = {}, {} per target, {}, batch {}, learning_rate {}, weight_decay {}, seed {}\n",
         counted(model.predicates.len(), "predicate"),
         counted(model.properties.len(), "property"),
         training.variables,
@@ -79,8 +79,8 @@ fn model_info(path: &Path, model: &Model, output: &Output) -> anyhow::Result<Exi
         counted(training.rules, "rule"),
         counted(training.steps, "step"),
         training.batch,
-        training.rate,
-        training.decay,
+        training.learning_rate,
+        training.weight_decay,
         training.seed
     );
     text += &others(training);
@@ -96,7 +96,7 @@ fn model_info(path: &Path, model: &Model, output: &Output) -> anyhow::Result<Exi
 /// The other settings, where they are not the paper's.
 fn others(training: &Training) -> String {
     let value = serde_json::to_value(training).unwrap_or_default();
-    let names = ["spread", "indirect", "together", "positives", "negatives", "votes", "engine"];
+    let names = ["init_std", "direct_slot_bias", "joint_loss", "positives", "negatives", "votes", "engine"];
     let differ = training.differences(&Training::default());
     let differ = names.into_iter().filter(|name| differ.iter().any(|other| other == name));
     let show = |name: &str| format!("{name} {}", value[name].to_string().replace(['"', '[', ']'], ""));
@@ -131,7 +131,7 @@ fn data_info(data: &Dataset, output: &Output) -> anyhow::Result<ExitCode> {
             "splits": counts(Split::ALL.map(|split| data.split(split).len())),
             "split_hashes": Split::ALL.iter().map(|&s| (s.name(), data.split_hash(s))).collect::<BTreeMap<_, _>>(),
             "per_predicate": per_predicate.iter().map(|(name, c)| (*name, counts(*c))).collect::<BTreeMap<_, _>>(),
-            "noticed": data.noticed(),
+            "warnings": data.warnings(),
         }));
     }
     let background: usize = Background::Train.splits().iter().map(|&split| data.split(split).len()).sum();
@@ -143,7 +143,7 @@ fn data_info(data: &Dataset, output: &Output) -> anyhow::Result<ExitCode> {
         counted(names.properties.len(), "property"),
         counted(background, "fact")
     );
-    if data.noticed().divided_by_seed {
+    if data.warnings().divided_by_seed {
         text += "divided by the seed\n";
     }
     let row = |name: &str, counts: [usize; 4]| {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use clap::Args;
-use glidr::learn::Ended;
+use glidr::train::Ended;
 use glidr::{Dataset, Extraction, Model, Ranking, Run, Training};
 use serde_json::json;
 
@@ -129,7 +129,7 @@ impl Learn {
         let bar = output.bar(run.progress().all_steps as u64, "{bar:30} {msg}  {elapsed} gone, {eta} left");
         let every = Duration::from_secs(self.checkpoint_every);
         let (mut last, mut failed) = (Instant::now(), None);
-        let ended = run.go_on(threads, stop, |run| {
+        let ended = run.train(threads, stop, |run| {
             let progress = run.progress();
             bar.set_position(progress.steps as u64);
             bar.set_message(format!(

@@ -6,11 +6,11 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::ValueEnum;
 use glidr::Rule;
-use glidr::draw::Picture;
 use glidr::export::{Dialect, Program, csv_rules, rule_value};
-use glidr::rule::{Number, RuleNames};
-use glidr::search::{Join, Weighed};
+use glidr::render::Picture;
+use glidr::rule::{RuleNames, Weight};
 use glidr::solve::{Ended, HeldOut, Measures};
+use glidr::{Aggregation, WeightedRule};
 use serde_json::{Value, json};
 
 use crate::output::{Output, counted, table};
@@ -141,8 +141,8 @@ pub struct Shown {
     /// Votes of the soft rules that stand for it.
     pub votes: Option<f32>,
     /// The number before it in a text or a searched set.
-    pub number: Option<Number>,
-    pub join: Option<Join>,
+    pub number: Option<Weight>,
+    pub join: Option<Aggregation>,
     pub measures: Option<Measures>,
     pub held_out: Option<HeldOut>,
     pub fidelity: Option<f64>,
@@ -197,18 +197,18 @@ impl Shown {
 
     /// What it stands on without being counted: its number, or its votes.
     pub fn standing(&self) -> f64 {
-        self.number.map(Number::most).or(self.votes.map(f64::from)).unwrap_or(0.0)
+        self.number.map(Weight::most).or(self.votes.map(f64::from)).unwrap_or(0.0)
     }
 
     /// What other engines are told of it: its number, its confidence on the data, or its votes.
     pub fn confidence(&self) -> f64 {
         let counted = self.measures.map(|measures| measures.confidence());
-        self.number.map(Number::most).or(counted).or(self.votes.map(f64::from)).unwrap_or(0.0)
+        self.number.map(Weight::most).or(counted).or(self.votes.map(f64::from)).unwrap_or(0.0)
     }
 
     /// The rule with its number.
-    pub fn weighed(&self) -> Weighed {
-        Weighed { rule: self.rule.clone(), number: self.number.unwrap_or(self.standing().into()) }
+    pub fn weighed(&self) -> WeightedRule {
+        WeightedRule { rule: self.rule.clone(), weight: self.number.unwrap_or(self.standing().into()) }
     }
 
     fn row(&self, columns: &Columns, format: Format, names: RuleNames) -> Vec<String> {

@@ -6,8 +6,9 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args;
+use glidr::Direction;
 use glidr::graph::Triple;
-use glidr::rank::{Answer, Asked};
+use glidr::rank::Answer;
 use glidr::solve::{Ended, Facts, Limits, Solver};
 use glidr::{Background, Dataset, Entity, Extraction, Model, Predicate, Scorer, Search, Split};
 use serde_json::{Value, json};
@@ -88,7 +89,7 @@ struct Question<'a> {
     data: &'a Dataset,
     /// None where the data lacks the predicate.
     target: Option<Predicate>,
-    asked: Asked,
+    direction: Direction,
     known: Entity,
     background: Background,
     /// The known answers, with the first split that each stands in.
@@ -100,9 +101,9 @@ struct Question<'a> {
 impl<'a> Question<'a> {
     fn new(flags: &Predict, data: &'a Dataset) -> anyhow::Result<Self> {
         let names = data.names();
-        let (asked, known) = match (&flags.end.head, &flags.end.tail) {
-            (Some(head), _) => (Asked::Tail, names.entity(head)?),
-            (None, Some(tail)) => (Asked::Head, names.entity(tail)?),
+        let (direction, known) = match (&flags.end.head, &flags.end.tail) {
+            (Some(head), _) => (Direction::Tail, names.entity(head)?),
+            (None, Some(tail)) => (Direction::Head, names.entity(tail)?),
             (None, None) => anyhow::bail!("--head or --tail must be given"),
         };
         let background = Background::from(flags.background);
@@ -110,9 +111,9 @@ impl<'a> Question<'a> {
         let mut stands: BTreeMap<Entity, Split> = BTreeMap::new();
         for split in Split::ALL {
             for fact in data.split(split).iter().filter(|fact| Some(fact.predicate) == target) {
-                let (end, answer) = match asked {
-                    Asked::Tail => (fact.head, fact.tail),
-                    Asked::Head => (fact.tail, fact.head),
+                let (end, answer) = match direction {
+                    Direction::Tail => (fact.head, fact.tail),
+                    Direction::Head => (fact.tail, fact.head),
                 };
                 if end == known {
                     stands.entry(answer).or_insert(split);
@@ -121,7 +122,7 @@ impl<'a> Question<'a> {
         }
         let refuses =
             !flags.own.self_answers && target.is_some_and(|target| data.irreflexive()[target.index()]);
-        Ok(Question { data, target, asked, known, background, stands, refuses })
+        Ok(Question { data, target, direction, known, background, stands, refuses })
     }
 
     fn allows(&self, entity: Entity, with_known: bool) -> bool {
@@ -131,7 +132,7 @@ impl<'a> Question<'a> {
 
     /// The pair of an answer, and the fact to leave out when it is explained.
     fn pair(&self, answer: Entity) -> ((Entity, Entity), Option<Triple>) {
-        let (head, tail) = self.asked.pair(self.known, answer);
+        let (head, tail) = self.direction.pair(self.known, answer);
         let fact = self.target.map(|predicate| Triple { head, predicate, tail });
         ((head, tail), fact.filter(|_| self.stands.contains_key(&answer)))
     }
@@ -209,7 +210,7 @@ impl Predict {
         let scorer = Scorer::new(ensemble, model.schema, &view.graph, rounds, hard);
         let allowed = |entity| question.allows(entity, self.known);
         let mut told = Told::new();
-        for answer in scorer.best(question.asked, question.known, self.k, allowed) {
+        for answer in scorer.best(question.direction, question.known, self.k, allowed) {
             let (pair, without) = question.pair(answer.entity);
             let mut best: Option<Judged> = None;
             if self.explain {
@@ -245,7 +246,7 @@ impl Predict {
         let facts = Facts::from(&question.background.graph(data, None));
         let solvers = set.solvers(&facts, self.search.limits())?;
         let entities = data.names().entities.len();
-        let (scores, ended) = set.scores(&solvers, question.asked, question.known, entities);
+        let (scores, ended) = set.scores(&solvers, question.direction, question.known, entities);
         if ended != Ended::Complete {
             output.say("not all rules were evaluated within --search-time: answers may be missing");
         }
@@ -253,7 +254,7 @@ impl Predict {
         answers.retain(|(entity, score)| *score > 0.0 && question.allows(*entity, self.known));
         answers.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
         answers.truncate(self.k);
-        let order = set.that_count(question.asked);
+        let order = set.that_count(question.direction);
         let mut told = Told::new();
         for (entity, score) in answers {
             let (pair, without) = question.pair(entity);

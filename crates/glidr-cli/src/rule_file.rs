@@ -5,18 +5,18 @@ use std::path::Path;
 
 use anyhow::Context;
 use glidr::graph::Vocabulary;
-use glidr::rule::{Clause, Number, RuleNames, parse_rules, quoted};
-use glidr::search::{Join, RuleSet, Weighed};
+use glidr::rule::{Clause, RuleNames, Weight, parse_rules, quoted};
 use glidr::solve::{Facts, Limits, Solver};
+use glidr::{Aggregation, RuleSet, WeightedRule};
 use glidr::{Background, Dataset, Predicate, Rule};
 
 /// Added to a rule's answers when its confidence is counted, as the search does.
-const DOUBT: f64 = 5.0;
+const SMOOTHING: f64 = 5.0;
 
 /// The rules of one file, in their order.
 pub struct RuleFile {
-    rules: Vec<(Rule, Option<Number>)>,
-    joins: BTreeMap<Predicate, Join>,
+    rules: Vec<(Rule, Option<Weight>)>,
+    joins: BTreeMap<Predicate, Aggregation>,
 }
 
 impl RuleFile {
@@ -26,9 +26,9 @@ impl RuleFile {
         let mut file = RuleFile { rules: Vec::new(), joins: BTreeMap::new() };
         for clause in parse_rules(path, &text)? {
             match clause {
-                Clause::Rule(written) => file.rules.push((written.rule(path, data.names())?, written.number)),
-                Clause::Join(target, how) => {
-                    let join = Join::parse(&how).with_context(|| path.display().to_string())?;
+                Clause::Rule(written) => file.rules.push((written.rule(path, data.names())?, written.weight)),
+                Clause::Aggregation(target, how) => {
+                    let join = Aggregation::parse(&how).with_context(|| path.display().to_string())?;
                     let target =
                         data.names().predicate(&target).with_context(|| path.display().to_string())?;
                     file.joins.insert(target, join);
@@ -51,15 +51,18 @@ impl RuleFile {
     /// The rules by target; a rule without a number gets the confidence counted on *facts* and *train*.
     pub fn sets(self, data: &Dataset) -> anyhow::Result<Vec<RuleSet>> {
         let facts = Facts::from(&Background::Train.graph(data, None));
-        let mut by_target: BTreeMap<Predicate, Vec<Weighed>> = BTreeMap::new();
+        let mut by_target: BTreeMap<Predicate, Vec<WeightedRule>> = BTreeMap::new();
         for (rule, number) in self.rules {
             let number = match number {
                 Some(number) => number,
-                None => Solver::new(&rule, &facts, Limits::default())?.measure().cautious(DOUBT).into(),
+                None => Solver::new(&rule, &facts, Limits::default())?
+                    .measure()
+                    .smoothed_confidence(SMOOTHING)
+                    .into(),
             };
-            by_target.entry(rule.target).or_default().push(Weighed { rule, number });
+            by_target.entry(rule.target).or_default().push(WeightedRule { rule, weight: number });
         }
-        let join = |target| self.joins.get(&target).copied().unwrap_or(Join::NoisyOr);
+        let join = |target| self.joins.get(&target).copied().unwrap_or(Aggregation::NoisyOr);
         Ok(by_target.into_iter().map(|(target, rules)| RuleSet::new(target, join(target), rules)).collect())
     }
 }
@@ -77,10 +80,13 @@ pub fn rule_names(names: &Vocabulary) -> RuleNames<'_> {
 pub fn text_of(sets: &[RuleSet], names: &Vocabulary) -> String {
     let mut text = String::new();
     for set in sets {
-        text +=
-            &format!(":- join({}, {}).\n", quoted_argument(names.predicates.name(set.target.0)), set.join);
+        text += &format!(
+            ":- aggregation({}, {}).\n",
+            quoted_argument(names.predicates.name(set.target.0)),
+            set.aggregation
+        );
         for weighed in &set.rules {
-            text += &format!("{} :: {}\n", weighed.number, weighed.rule.show(rule_names(names)));
+            text += &format!("{} :: {}\n", weighed.weight, weighed.rule.show(rule_names(names)));
         }
     }
     text

@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use anyhow::Context;
 use clap::{Args, ValueEnum};
+use glidr::RuleSet;
 use glidr::fidelity::fidelity;
 use glidr::rule::RuleNames;
-use glidr::search::{Report, RuleSet};
+use glidr::search::Report;
 use glidr::solve::{Facts, Limits, Solver};
 use glidr::{Background, Dataset, Ensemble, Entity, Extraction, Graph, Model, Predicate, Split};
 use serde_json::json;
@@ -29,7 +30,7 @@ use crate::sources::{open_both, open_data};
     after_help = "Rules of a model are taken by --hard top-p, p = 0.25, unless told otherwise. A slot keeps the fillers within the top p of its mass, read as or; where P_true is among \
     them, the slot asks nothing. Equal rules are one, with their votes summed.\n\n\
     support: answers that are facts; conf: support / answers; pca: support / answers whose head has a known tail; \
-    cover: support / facts of the target; all on facts and train, and never credited with the fact asked about. \
+    cover: support / facts of the target; all on facts and train, and never credited with the fact direction about. \
     fidelity: the chance that an answer scores higher in the soft rule than what is no answer. \
     precision, recall, F1 (--split): of the answers that are no known facts, against the facts of that split.\n\n\
     Formats prolog (SWI-Prolog), datalog (Nemo), asp (clingo), sparql, sql (SQLite, DuckDB, Postgres, Spark) go with \
@@ -203,7 +204,7 @@ impl Rules {
 
     fn is_asked(&self, target: Predicate, data: &Dataset) -> bool {
         let name = data.names().predicates.name(target.0);
-        self.target.is_empty() || self.target.iter().any(|asked| asked == name)
+        self.target.is_empty() || self.target.iter().any(|direction| direction == name)
     }
 
     /// Rules by the data's numbers: as a text where that is all that is asked, else measured.
@@ -228,13 +229,14 @@ impl Rules {
             let mut of_target = Vec::new();
             for weighed in &set.rules {
                 let rule = weighed.rule.clone();
-                let shown = Shown { number: Some(weighed.number), join: Some(set.join), ..Shown::new(rule) };
+                let shown =
+                    Shown { number: Some(weighed.weight), join: Some(set.aggregation), ..Shown::new(rule) };
                 of_target.extend(self.measured(shown, ground.as_ref(), names)?);
             }
             self.sort(&mut of_target);
             kept.push(RuleSet {
                 target: set.target,
-                join: set.join,
+                aggregation: set.aggregation,
                 rules: of_target.iter().map(Shown::weighed).collect(),
             });
             rules.extend(of_target);

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use glidr::search::{Join, Searched};
+use glidr::Aggregation;
+use glidr::search::Searched;
 use glidr::solve::Limits;
 use glidr::{Dataset, Model, Predicate, Rule, Search, Split};
 
@@ -37,13 +38,13 @@ pub struct SearchFlags {
     /// [default: 5000]
     #[arg(long, value_name = "COUNT")]
     questions: Option<usize>,
-    /// How rules are joined [default: what does best on valid, for each target]
+    /// How rules are aggregated [default: what does best on valid, for each target]
     #[arg(long, value_enum)]
-    join: Option<JoinFlag>,
+    aggregation: Option<AggregationFlag>,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-enum JoinFlag {
+enum AggregationFlag {
     /// 1 − Π (1 − confidence), over all rules
     NoisyOr,
     /// The same over the five best
@@ -71,7 +72,7 @@ impl SearchFlags {
             chains: self.chains.unwrap_or(plain.chains),
             questions: self.questions.unwrap_or(plain.questions),
             branched: self.branched.unwrap_or(plain.branched),
-            join: self.join.map(|join| Join::ALL[join as usize]),
+            aggregation: self.aggregation.map(|flag| Aggregation::ALL[flag as usize]),
             ..plain
         }
     }

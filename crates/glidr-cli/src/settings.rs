@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use anyhow::Context;
 use clap::{Args, ValueEnum};
 use glidr::infer::Engine;
-use glidr::learn::{Negative, Positives, Votes};
 use glidr::rule::{Clause, parse_rules};
+use glidr::train::{Negative, Positives, RuleWeights};
 use glidr::{Background, Extraction, Training};
 
 /// Every setting of learning: a flag wins over the file, the file over the default.
@@ -33,21 +33,21 @@ pub struct SettingFlags {
     batch: Option<usize>,
     /// Learning rate of `AdamW` [default: 0.15]
     #[arg(long, value_name = "RATE", allow_negative_numbers = true)]
-    rate: Option<f32>,
+    learning_rate: Option<f32>,
     /// Weight decay of `AdamW` [default: 0.1]
     #[arg(long, value_name = "DECAY", allow_negative_numbers = true)]
-    decay: Option<f32>,
+    weight_decay: Option<f32>,
     /// Standard deviation of the first logits θ [default: 1]
     #[arg(long, value_name = "SPREAD", allow_negative_numbers = true)]
-    spread: Option<f32>,
+    init_std: Option<f32>,
     /// Added, in every fourth rule, to the first logit of `P_true` in the slot between X and Y: such
     /// rules start out looking for a way through other entities [default: 0]
     #[arg(long, value_name = "LOGIT", allow_negative_numbers = true)]
-    indirect: Option<f32>,
+    direct_slot_bias: Option<f32>,
     /// Share of the loss that is taken of the sum of eight rules' scores, so that each learns what the
     /// others miss; the rest is each rule's own, as in the paper [default: 0]
     #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]
-    together: Option<f32>,
+    joint_loss: Option<f32>,
     /// Where positives come from: train (the paper's way, with facts as background), or all (facts
     /// and train, with each batch's own facts taken out of the background for its step)
     /// [default: train]
@@ -58,10 +58,10 @@ pub struct SettingFlags {
     /// (any pair) [default: mix]
     #[arg(long, value_name = "WAYS")]
     negatives: Option<String>,
-    /// How rules vote: loss (each by its own validation loss, the paper's way), or fitted (those of a target
+    /// Weights of soft rules: loss (each by its own validation loss, the paper's way), or learned (those of a target
     /// together, so that the answers of valid stand before others) [default: loss]
     #[arg(long, value_name = "HOW")]
-    votes: Option<VotesFlag>,
+    rule_weights: Option<RuleWeightsFlag>,
     /// Which engine passes messages: auto (by the graph), dense or sparse; all learn the same but
     /// for the order of summation [default: auto]
     #[arg(long, value_name = "ENGINE")]
@@ -101,13 +101,13 @@ impl SettingFlags {
         set(&mut training.rules, self.rules);
         set(&mut training.steps, self.steps);
         set(&mut training.batch, self.batch);
-        set(&mut training.rate, self.rate);
-        set(&mut training.decay, self.decay);
-        set(&mut training.spread, self.spread);
-        set(&mut training.indirect, self.indirect);
-        set(&mut training.together, self.together);
+        set(&mut training.learning_rate, self.learning_rate);
+        set(&mut training.weight_decay, self.weight_decay);
+        set(&mut training.init_std, self.init_std);
+        set(&mut training.direct_slot_bias, self.direct_slot_bias);
+        set(&mut training.joint_loss, self.joint_loss);
         set(&mut training.positives, self.positives.map(Into::into));
-        set(&mut training.votes, self.votes.map(Into::into));
+        set(&mut training.rule_weights, self.rule_weights.map(Into::into));
         set(&mut training.engine, self.engine.map(Into::into));
         set(&mut training.seed, self.seed);
         if let Some(ways) = &self.negatives {
@@ -123,7 +123,7 @@ impl SettingFlags {
                 .iter()
                 .filter_map(|clause| match clause {
                     Clause::Rule(rule) => Some(rule.to_string()),
-                    Clause::Join(..) => None,
+                    Clause::Aggregation(..) => None,
                 })
                 .collect();
         }
@@ -147,18 +147,18 @@ pub struct SelfFlag {
     pub self_answers: bool,
 }
 
-/// [`Votes`] as a flag.
+/// [`RuleWeights`] as a flag.
 #[derive(Clone, Copy, ValueEnum)]
-enum VotesFlag {
+enum RuleWeightsFlag {
     Loss,
-    Fitted,
+    Learned,
 }
 
-impl From<VotesFlag> for Votes {
-    fn from(flag: VotesFlag) -> Self {
+impl From<RuleWeightsFlag> for RuleWeights {
+    fn from(flag: RuleWeightsFlag) -> Self {
         match flag {
-            VotesFlag::Loss => Votes::Loss,
-            VotesFlag::Fitted => Votes::Fitted,
+            RuleWeightsFlag::Loss => RuleWeights::Loss,
+            RuleWeightsFlag::Learned => RuleWeights::Learned,
         }
     }
 }

@@ -84,7 +84,7 @@ impl Solve {
         let mut found: BTreeMap<(Predicate, Entity, Entity), New> = BTreeMap::new();
         let mut ended = Ended::Complete;
         for weighed in
-            sets.iter().flat_map(|set| &set.rules).filter(|rule| rule.number.most() >= self.min_confidence)
+            sets.iter().flat_map(|set| &set.rules).filter(|rule| rule.weight.most() >= self.min_confidence)
         {
             let text = weighed.rule.show(rule_names(data.names()));
             let answers = Solver::new(&weighed.rule, &facts, limits)?.answers();
@@ -98,7 +98,7 @@ impl Solve {
                     continue;
                 }
                 // Rules of a set stand in the order of their numbers, so the first is the best.
-                let first = || New { rules: 0, number: weighed.number.most(), rule: text.clone() };
+                let first = || New { rules: 0, number: weighed.weight.most(), rule: text.clone() };
                 found.entry((predicate, head, tail)).or_insert_with(first).rules += 1;
             }
         }
@@ -148,6 +148,6 @@ impl Solve {
 pub fn write_file(path: &Path, text: impl AsRef<[u8]>) -> anyhow::Result<()> {
     let ordinary = !path.exists() || path.is_file();
     anyhow::ensure!(ordinary, "{}: this is no ordinary file, and is not written over", path.display());
-    glidr::whole::write(path, text)?;
+    glidr::util::atomic_file::write(path, text)?;
     Ok(())
 }

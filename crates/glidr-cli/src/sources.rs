@@ -1,4 +1,4 @@
-//! Opening the data and models that commands name, and telling what was noticed.
+//! Opening the data and models that commands name, and telling what was warnings.
 
 use std::path::{Path, PathBuf};
 
@@ -7,17 +7,17 @@ use glidr::{Dataset, Model};
 
 use crate::output::{Output, counted};
 
-/// The data at `path`, or the built-in families; says what was noticed on the way in.
+/// The data at `path`, or the built-in families; says what was warnings on the way in.
 pub fn open_data(path: Option<&Path>, seed: u64, output: &Output) -> anyhow::Result<Dataset> {
     let data = match path {
         Some(path) => Dataset::open(path, seed)?,
         None => Dataset::families(seed),
     };
-    let noticed = data.noticed();
-    if noticed.duplicates > 0 {
-        output.say(&format!("{}: dropped {}", data.source, counted(noticed.duplicates, "duplicate fact")));
+    let warnings = data.warnings();
+    if warnings.duplicates > 0 {
+        output.say(&format!("{}: dropped {}", data.source, counted(warnings.duplicates, "duplicate fact")));
     }
-    for (first, second, count, one) in &noticed.leakage {
+    for (first, second, count, one) in &warnings.leakage {
         let (first, second) = (first.name(), second.name());
         let count = counted(*count, "fact");
         output.say(&format!(
@@ -25,20 +25,20 @@ pub fn open_data(path: Option<&Path>, seed: u64, output: &Output) -> anyhow::Res
             data.source
         ));
     }
-    if !noticed.unseen_predicates.is_empty() {
-        let names = noticed.unseen_predicates.join(", ");
+    if !warnings.unseen_predicates.is_empty() {
+        let names = warnings.unseen_predicates.join(", ");
         output.say(&format!("{}: predicates that training never sees: {names}", data.source));
     }
-    if noticed.unseen_entities > 0 {
-        let count = counted(noticed.unseen_entities, "entity");
+    if warnings.unseen_entities > 0 {
+        let count = counted(warnings.unseen_entities, "entity");
         output.say(&format!("{}: {count} only in valid or test", data.source));
     }
-    if !noticed.unread.is_empty() {
-        let (source, names) = (&data.source, noticed.unread.join(", "));
+    if !warnings.unread.is_empty() {
+        let (source, names) = (&data.source, warnings.unread.join(", "));
         output.say(&format!("{source}: not read, as splits are facts, train, valid and test: {names}"));
     }
-    if noticed.properties_left_out > 0 {
-        let count = counted(noticed.properties_left_out, "property fact");
+    if warnings.properties_left_out > 0 {
+        let count = counted(warnings.properties_left_out, "property fact");
         output
             .say(&format!("{}: left out {count} in valid or test, where nothing asks for them", data.source));
     }

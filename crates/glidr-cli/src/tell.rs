@@ -47,7 +47,7 @@ pub fn judge(
         facts: Vec::new(),
         failing: String::new(),
         variables: Vec::new(),
-        least: rule.least(),
+        least: rule.min_groundings(),
     };
     match verdict {
         Verdict::Holds(proof) => {

@@ -42,9 +42,9 @@ fn every_command_has_json_with_its_documented_keys() {
     }
     assert!(eval["mrr"].as_f64() >= eval["hits1"].as_f64());
     assert!(eval["queries"].as_u64() > Some(0) && eval["per_predicate"]["wife"]["mrr"].is_number());
-    assert_eq!(eval["convention"]["directions"], "both");
-    assert_eq!(eval["convention"]["ties"], "random");
-    assert_eq!(eval["convention"]["split_hash"].as_str().map(str::len), Some(64));
+    assert_eq!(eval["protocol"]["directions"], "both");
+    assert_eq!(eval["protocol"]["ties"], "random");
+    assert_eq!(eval["protocol"]["split_hash"].as_str().map(str::len), Some(64));
     let rules = json(&run(folder.path(), "rules m.glidr --json --target wife"));
     assert!(rules["rules"][0]["rule"].as_str().expect("a rule").starts_with("wife(X, Y) :- "));
     let predict = json(&run(folder.path(), "predict m.glidr --json --target uncle --head Arthur -k 3"));
@@ -68,7 +68,7 @@ fn hard_rules_rank_too_and_ties_can_take_their_mean() {
         assert!(eval["mrr"].as_f64() > Some(0.0), "{arguments}: {eval}");
     }
     let hard = json(&run(folder.path(), "eval m.glidr --json --hard top-p --top-p 0.5"));
-    assert_eq!(hard["convention"]["scores"], "top-p 0.5");
+    assert_eq!(hard["protocol"]["scores"], "top-p 0.5");
 }
 
 #[test]
@@ -132,15 +132,16 @@ fn settings_come_from_a_file_and_flags_win() {
 fn votes_can_be_fitted_and_nothing_else_of_the_model_changes() {
     let folder = folder();
     let learn = |votes: &str| {
-        let flags = format!("learn -o {votes} --steps 30 --rules 4 --targets sister --votes {votes} --json");
+        let flags =
+            format!("learn -o {votes} --steps 30 --rules 4 --targets sister --rule-weights {votes} --json");
         json(&run(folder.path(), &flags))
     };
-    let (by_loss, fitted) = (learn("loss"), learn("fitted"));
-    assert_eq!(fitted["training"]["votes"], "fitted");
+    let (by_loss, fitted) = (learn("loss"), learn("learned"));
+    assert_eq!(fitted["training"]["rule_weights"], "learned");
     assert_eq!(by_loss["targets"][0]["losses"], fitted["targets"][0]["losses"]);
     assert_ne!(by_loss["targets"][0]["votes"], fitted["targets"][0]["votes"]);
-    let info = stdout(&run(folder.path(), "info fitted"));
-    assert!(info.contains("votes fitted"), "{info}");
+    let info = stdout(&run(folder.path(), "info learned"));
+    assert!(info.contains("rule_weights learned"), "{info}");
 }
 
 #[test]
@@ -298,7 +299,8 @@ fn a_file_that_is_no_model_is_never_written_over_nor_is_its_neighbour_removed() 
 #[test]
 fn a_run_that_diverges_says_so_and_writes_no_model() {
     let folder = folder();
-    let output = run(folder.path(), "learn -o m.glidr --steps 300 --rules 2 --targets uncle --rate 100");
+    let output =
+        run(folder.path(), "learn -o m.glidr --steps 300 --rules 2 --targets uncle --learning-rate 100");
     assert_eq!(output.status.code(), Some(1));
     assert!(stderr(&output).contains("logits must stay finite"), "{}", stderr(&output));
     assert!(!folder.path().join("m.glidr").exists());
@@ -387,9 +389,9 @@ fn rules_are_measured_sorted_and_filtered() {
 fn rules_that_search_finds_can_be_kept_and_ranked_with_again() {
     let folder = with_model();
     let direct = json(&run(folder.path(), "eval m.glidr --hard search --json"));
-    assert!(direct["rules"].as_u64() > Some(0) && direct["search"][0]["join"].is_string(), "{direct}");
+    assert!(direct["rules"].as_u64() > Some(0) && direct["search"][0]["aggregation"].is_string(), "{direct}");
     let text = stdout(&run(folder.path(), "rules m.glidr --hard search"));
-    assert!(text.starts_with(":- join("), "{text}");
+    assert!(text.starts_with(":- aggregation("), "{text}");
     fs::write(folder.path().join("m.rules"), text).expect("a small file");
     let again = json(&run(folder.path(), "eval m.glidr --rules m.rules --json"));
     assert_eq!((&again["mrr"], &again["rules"]), (&direct["mrr"], &direct["rules"]));
@@ -401,13 +403,13 @@ fn rules_that_search_finds_can_be_kept_and_ranked_with_again() {
 #[test]
 fn a_rule_with_two_numbers_answers_by_the_first_for_tails_and_by_the_second_for_heads() {
     let folder = with_model();
-    let text = ":- join(wife, sum).\n0.25 / 2 :: wife(X, Y) :- husband(Y, X).\n";
+    let text = ":- aggregation(wife, sum).\n0.25 / 2 :: wife(X, Y) :- husband(Y, X).\n";
     fs::write(folder.path().join("own.rules"), text).expect("a small file");
     for (given, answer, score) in
         [("head Penelope", "Christopher", 0.25), ("tail Christopher", "Penelope", 2.0)]
     {
-        let asked = format!("predict m.glidr --target wife --{given} --rules own.rules --known --json");
-        let found = json(&run(folder.path(), &asked));
+        let direction = format!("predict m.glidr --target wife --{given} --rules own.rules --known --json");
+        let found = json(&run(folder.path(), &direction));
         let first = &found["answers"][0];
         assert_eq!(
             (first["entity"].as_str(), first["score"].as_f64()),
@@ -438,7 +440,7 @@ fn experiment_hands_over_to_the_program_beside_it_or_says_how_to_get_it() {
     };
     let alone = run();
     assert_eq!(alone.status.code(), Some(1));
-    assert!(stderr(&alone).contains("cargo install --path crates/glidr-neural"), "{}", stderr(&alone));
+    assert!(stderr(&alone).contains("cargo install --path crates/glidr-burn"), "{}", stderr(&alone));
     let other = folder.path().join("glidr-experiment");
     fs::write(&other, "#!/bin/sh\necho \"$@\"\nexit 7\n").expect("written");
     fs::set_permissions(&other, fs::Permissions::from_mode(0o755)).expect("may be run");

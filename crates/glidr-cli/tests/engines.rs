@@ -64,7 +64,7 @@ impl Case {
             .iter()
             .map(|clause| match clause {
                 Clause::Rule(rule) => rule.rule(source, data.names()).expect("known names"),
-                Clause::Join(..) => panic!("no rule"),
+                Clause::Aggregation(..) => panic!("no rule"),
             })
             .collect();
         Case::new(path, &rules)

@@ -94,8 +94,8 @@ fn answers_by_searched_rules_are_explained_by_a_rule_that_fires() {
     let mut proofs = 0;
     for [target, head] in held_out() {
         let ask = |how: &str| {
-            let asked = format!("predict m.glidr --target {target} --head {head} -k 3 --explain {how}");
-            json(folder.path(), &asked)["answers"].clone()
+            let direction = format!("predict m.glidr --target {target} --head {head} -k 3 --explain {how}");
+            json(folder.path(), &direction)["answers"].clone()
         };
         let answers = ask("--hard search");
         assert_eq!(answers, ask("--rules kept.rules"), "the same rules from a file");

@@ -77,7 +77,7 @@ fn completion_shows_mean_and_deviation_with_all_ways_of_scoring() {
     let value = repeats("completion", TINY, &["completion-families.svg"]);
     let results = value["results"].as_array().expect("results");
     let scores: Vec<&str> = results.iter().filter_map(|result| result["scores"].as_str()).collect();
-    assert_eq!(scores, ["soft", "top-p", "search", "joined"]);
+    assert_eq!(scores, ["soft", "top-p", "search", "blend"]);
     for result in results {
         assert_eq!(result["mrr"]["runs"], 2);
         assert!(result["mrr"]["mean"].as_f64() >= result["hits1"]["mean"].as_f64(), "{result}");
@@ -164,7 +164,7 @@ fn joined_rules_rank_and_tell_their_shares() {
     let folder = folder();
     stdout(&run(folder.path(), "learn -o m.glidr --steps 40 --rules 2"));
     let joined = json(&run(folder.path(), "eval m.glidr --hard joined --json --base 40 --conjunctions 40"));
-    assert_eq!(joined["convention"]["scores"], "soft and searched rules joined");
+    assert_eq!(joined["protocol"]["scores"], "soft and searched rules joined");
     let shares = joined["shares"].as_array().expect("shares");
     assert!(
         !shares.is_empty()

@@ -4,11 +4,11 @@
 //! benchmark needs no files and runs the same everywhere.
 
 use criterion::{Criterion, criterion_group, criterion_main};
+use glidr::graph::Direction;
 use glidr::graph::Triple;
 use glidr::infer::{Batch, Slots, Tables, Tape};
-use glidr::learn::pairwise_logistic;
-use glidr::rank::Asked;
 use glidr::rule::Schema;
+use glidr::train::pairwise_logistic;
 use glidr::{Dataset, Ensemble, Entity, Graph, Predicate, Ranking, Scorer, SoftRule, Training};
 
 const PEOPLE: u32 = 600;
@@ -69,7 +69,7 @@ fn engine(c: &mut Criterion) {
     let everyone: Vec<_> = (0..PEOPLE).map(|n| (Entity(33), Entity(n))).collect();
     let most = scorer.scores(&everyone).into_iter().fold(0.0, f32::max);
     c.bench_function("best of all candidates, by bounds", |b| {
-        b.iter(|| assert_eq!(scorer.best(Asked::Tail, Entity(33), 1, |_| true)[0].score, most));
+        b.iter(|| assert_eq!(scorer.best(Direction::Tail, Entity(33), 1, |_| true)[0].score, most));
     });
     c.bench_function("best of all candidates, every pair", |b| {
         b.iter(|| assert_eq!(scorer.scores(&everyone).into_iter().fold(0.0, f32::max), most));
@@ -84,7 +84,7 @@ fn families(c: &mut Criterion) {
         b.iter(|| assert_eq!(training.run(&data).expect("sound settings"), model));
     });
     let model = Training { targets: vec![], ..training }.run(&data).expect("sound settings");
-    let slow = Ranking::default().run_plainly(&model, &data).expect("test facts");
+    let slow = Ranking::default().run_exhaustive(&model, &data).expect("test facts");
     c.bench_function("ranking: the families' test split", |b| {
         b.iter(|| {
             let ranked = Ranking::default().run(&model, &data, &|_, _| {}).expect("test facts");

@@ -12,8 +12,8 @@ use std::time::Instant;
 
 use glidr::graph::Triple;
 use glidr::infer::{Slots, Sparse, Tables};
-use glidr::learn::pairwise_logistic;
 use glidr::rule::Schema;
+use glidr::train::pairwise_logistic;
 use glidr::{Dataset, Entity, Graph, Ranking, Run, Split, Training};
 
 /// Numbers that look random and are the same everywhere.
@@ -215,7 +215,7 @@ fn threads() {
     let training = Training { steps: 256, ..Training::default() };
     let learn = |threads| {
         let run = Run::new(training.clone(), &data).expect("sound settings");
-        seconds(|| run.go_on(threads, &AtomicBool::new(false), |_| {})).0
+        seconds(|| run.train(threads, &AtomicBool::new(false), |_| {})).0
     };
     let (one, two) = (learn(1), learn(2));
     println!(
@@ -229,7 +229,7 @@ fn every_pair() {
     let model = Training { steps: 256, ..Training::default() }.run(&data).expect("sound settings");
     let ranking = Ranking::default();
     let (fast_time, fast) = seconds(|| ranking.run(&model, &data, &|_, _| {}).expect("held-out facts"));
-    let (slow_time, slow) = seconds(|| ranking.run_plainly(&model, &data).expect("held-out facts"));
+    let (slow_time, slow) = seconds(|| ranking.run_exhaustive(&model, &data).expect("held-out facts"));
     assert_eq!(fast.ranks, slow.ranks, "every rank is the same");
     println!(
         "\nranking at R = 3 on {name}, all {} queries of test: {:.2} ms a query; every pair {:.2} ms = {:.0} times",
@@ -243,18 +243,18 @@ fn every_pair() {
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with("--")).collect();
     let quick = words.iter().any(|word| word == "quick");
-    let asked =
+    let direction =
         |part: &str| words.iter().all(|word| word == "quick") || words.iter().any(|word| word == part);
-    if asked("ranking") {
+    if direction("ranking") {
         every_pair();
     }
-    if asked("threads") {
+    if direction("threads") {
         threads();
     }
-    if asked("yago") && !quick {
+    if direction("yago") && !quick {
         yago();
     }
-    if asked("growth") {
+    if direction("growth") {
         growth(quick);
     }
 }

@@ -2,14 +2,14 @@
 //! held out of the background, on how many predicates every true pair scores above every false one.
 #![expect(clippy::print_stdout, reason = "an example shows what it found")]
 
-use glidr::learn::Positives;
+use glidr::train::Positives;
 use glidr::{Background, Dataset, Entity, Ranking, Scorer, Split, Training};
 
 fn main() -> glidr::Result<()> {
     println!("the paper's settings");
     show(&Training::default())?;
-    println!("rules that learn together, from all known facts (--together 1 --positives all)");
-    show(&Training { together: 1.0, positives: Positives::All, ..Training::default() })
+    println!("rules that learn together, from all known facts (--joint-loss 1 --positives all)");
+    show(&Training { joint_loss: 1.0, positives: Positives::All, ..Training::default() })
 }
 
 fn show(training: &Training) -> glidr::Result<()> {

@@ -4,9 +4,9 @@
 
 use std::error::Error;
 
+use glidr::graph::Direction;
 use glidr::graph::Triple;
 use glidr::infer::{Engine, Slots, Sparse, Tables};
-use glidr::rank::Asked;
 use glidr::rule::Schema;
 use glidr::{Ensemble, Entity, Graph, Predicate, Scorer, SoftRule};
 
@@ -42,7 +42,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         sum += match kernel.as_str() {
             "message" => sparse.scores(&graph, &pairs)[0][0],
             "adjoint" => sparse.adjoint(&graph, &vec![[1.0; 8]; pairs.len()]).len() as f32,
-            "ranking" => scorer.best(Asked::Tail, Entity(next(time, 2)), 10, |_| true)[0].score,
+            "ranking" => scorer.best(Direction::Tail, Entity(next(time, 2)), 10, |_| true)[0].score,
             other => return Err(format!("there is no kernel {other:?}").into()),
         };
     }

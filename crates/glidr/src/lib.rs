@@ -1,31 +1,28 @@
 #![doc = include_str!("../../../README.md")]
 
-mod downhill;
-pub mod draw;
 pub mod error;
 pub mod explain;
 pub mod export;
-pub mod extract;
 pub mod fidelity;
-pub mod generate;
 pub mod graph;
 pub mod infer;
-pub mod learn;
 pub mod model;
-mod random;
+mod predict;
 pub mod rank;
+pub mod render;
 pub mod rule;
 pub mod search;
 pub mod solve;
-pub mod whole;
+pub mod synthetic;
+pub mod train;
+pub mod util;
 
 pub use error::{Error, Result};
-pub use extract::Extraction;
-pub use generate::Generator;
-pub use graph::{Dataset, Entity, Graph, Predicate, Property, Split};
+pub use graph::{Dataset, Direction, Entity, Graph, Predicate, Property, Split};
 pub use infer::Outcome;
-pub use learn::{Run, Training};
-pub use model::{Background, Ensemble, Model, SoftRule};
+pub use model::{Background, Ensemble, Extraction, Model, SoftRule};
 pub use rank::{Ranking, Scorer};
-pub use rule::{Rule, Schema};
+pub use rule::{Aggregation, Rule, RuleSet, Schema, WeightedRule};
 pub use search::Search;
+pub use synthetic::Generator;
+pub use train::{Run, Training};

@@ -42,7 +42,7 @@ pub enum Verdict {
 /// let decide = |tail| prove(&rule, &facts, Entity(0), Entity(tail), Limits::default());
 /// assert!(matches!(decide(2)?, Verdict::Holds(proof) if proof.facts.len() == 2));
 /// assert_eq!(decide(1)?, Verdict::FailsAt(1));
-/// let twice = rule.clone().at_least(2);
+/// let twice = rule.clone().with_min_groundings(2);
 /// assert_eq!(prove(&twice, &facts, Entity(0), Entity(2), Limits::default())?, Verdict::TooFew(1));
 /// # Ok::<(), glidr::Error>(())
 /// ```
@@ -56,8 +56,8 @@ pub fn prove(rule: &Rule, facts: &Facts, head: Entity, tail: Entity, limits: Lim
     if found.ended != Ended::Complete {
         return Ok(Verdict::Unknown);
     }
-    if rule.least() > 1 {
-        let ways = solver.groundings(head, tail, rule.least().into());
+    if rule.min_groundings() > 1 {
+        let ways = solver.groundings(head, tail, rule.min_groundings().into());
         match (ways.ended, ways.value) {
             (Ended::TimeLimit, _) => return Ok(Verdict::Unknown),
             (_, 0) => {}

@@ -110,7 +110,7 @@ impl Words<'_> {
             body.push(head);
         }
         body.extend(free_ends(rule).into_iter().map(|end| format!("entity({})", self.term(end))));
-        if rule.least() == 1 {
+        if rule.min_groundings() == 1 {
             return text + &format!("{} :- {}{end}\n", self.head(number, rule), body.join(", "));
         }
         let terms: Vec<String> = counted(rule).into_iter().map(|term| self.term(term)).collect();
@@ -118,7 +118,7 @@ impl Words<'_> {
             head: self.head(number, rule),
             ends: format!("{number}, {}, {}", terms[0], terms[1]),
             own: terms[2..].to_vec(),
-            least: rule.least(),
+            least: rule.min_groundings(),
         };
         text += &format!("{} :- {}{end}\n", counted.way(&counted.own.join(", ")), body.join(", "));
         text + &count(&counted) + end + "\n"

@@ -34,12 +34,12 @@ pub(super) fn rules(program: &Program) -> String {
         }
         body.extend(free_ends(rule).into_iter().map(|end| format!("entity({})", words.term(end))));
         let mut body = body.join(", ");
-        if rule.least() > 1 {
+        if rule.min_groundings() > 1 {
             let own: Vec<String> = counted(rule)[2..].iter().map(|&term| words.term(term)).collect();
             body = format!(
                 "aggregate(count, way({}), ( {body} ), Ways), Ways >= {}",
                 own.join(", "),
-                rule.least()
+                rule.min_groundings()
             );
         }
         text += &format!("{} :- {body}.\n", words.head(place + 1, rule));

@@ -17,7 +17,7 @@ pub(super) fn rules(program: &Program) -> String {
         .decl derived(rule: number, head: symbol, predicate: symbol, tail: symbol)\n\
         .output derived\n\n"
         .to_owned();
-    let several = program.rules.iter().filter(|(rule, _)| rule.least() > 1);
+    let several = program.rules.iter().filter(|(rule, _)| rule.min_groundings() > 1);
     for own in 1..=several.map(|(rule, _)| rule.variables() - 2).max().unwrap_or(0) {
         let own_ones: String = (1..=own).map(|number| format!(", z{number}: symbol")).collect();
         text += &format!(".decl way{own}(rule: number, x: symbol, y: symbol{own_ones})\n");

@@ -76,12 +76,12 @@ pub(super) fn rules(program: &Program) -> String {
         let target = quoted("predicate", names.predicates.name(rule.target.0));
         text += &format!("INSERT {{ GRAPH {graph} {{ ?X {target} ?Y }} }}\n");
         let mut body = body.join(" ");
-        if rule.least() > 1 {
+        if rule.min_groundings() > 1 {
             let all: Vec<String> = counted(rule).into_iter().map(|one| term(one, names)).collect();
             body = format!(
                 "{{ SELECT ?X ?Y WHERE {{ {{ SELECT DISTINCT {} WHERE {{ {body} }} }} }} GROUP BY ?X ?Y HAVING (COUNT(*) >= {}) }}",
                 all.join(" "),
-                rule.least()
+                rule.min_groundings()
             );
         }
         text += &format!("WHERE {{ {body} }} ;\n\n");

@@ -151,7 +151,7 @@ fn query(number: usize, rule: &Rule, names: RuleNames) -> String {
     if !asks.is_empty() {
         found += &format!("\nWHERE {}", asks.join("\n  AND "));
     }
-    if rule.least() == 1 {
+    if rule.min_groundings() == 1 {
         let (x, y) = (column(Term::X), column(Term::Y));
         return format!("INSERT INTO derived\nSELECT DISTINCT {number}, {x}, {target}, {y}\n{found};\n");
     }
@@ -160,7 +160,7 @@ fn query(number: usize, rule: &Rule, names: RuleNames) -> String {
     format!(
         "INSERT INTO derived\nSELECT {number}, x, {target}, y\nFROM (SELECT DISTINCT {}\n{found}) ways\nGROUP BY x, y\nHAVING COUNT(*) >= {};\n",
         columns.join(", "),
-        rule.least()
+        rule.min_groundings()
     )
 }
 

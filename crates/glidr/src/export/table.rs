@@ -70,8 +70,8 @@ pub fn rule_value(rule: &Rule, names: RuleNames) -> Value {
     let body: Vec<Vec<Value>> =
         rule.body().iter().map(|literal| literal.atoms().iter().map(atom).collect()).collect();
     let mut value = json!({ "head": atom(&Atom::Pair(rule.target, Term::X, Term::Y)), "body": body });
-    if rule.least() > 1 {
-        value["at_least"] = json!(rule.least());
+    if rule.min_groundings() > 1 {
+        value["at_least"] = json!(rule.min_groundings());
     }
     value
 }

@@ -1,4 +1,4 @@
-//! A data set: facts, train, valid and test by number, and what was noticed on the way in.
+//! A data set: facts, train, valid and test by number, and what was warnings on the way in.
 //!
 //! The splits are those of `tab:metrics`: inference reads *facts*, positives come from *train*;
 //! for validation and test the background is *facts* + *train*.
@@ -35,9 +35,9 @@ impl Split {
     }
 }
 
-/// What was noticed while a data set was read.
+/// What was warnings while a data set was read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Noticed {
+pub struct DataWarnings {
     /// Facts that stood more than once in one split, and were dropped.
     pub duplicates: usize,
     /// Facts that stand in two splits: (first, second, how many, one of them).
@@ -62,7 +62,7 @@ pub struct Dataset {
     pub(super) names: Vocabulary,
     pub(super) splits: [Vec<Triple>; 4],
     pub(super) traits: Vec<Trait>,
-    pub(super) noticed: Noticed,
+    pub(super) warnings: DataWarnings,
 }
 
 impl Dataset {
@@ -75,7 +75,7 @@ impl Dataset {
         splits: [Vec<Triple>; 4],
         mut traits: Vec<Trait>,
     ) -> Result<Self> {
-        let (source, mut noticed) = (source.into(), Noticed::default());
+        let (source, mut warnings) = (source.into(), DataWarnings::default());
         let entity = |entity: Entity| entity.index() < names.entities.len();
         let sound = |fact: &Triple| {
             entity(fact.head) && entity(fact.tail) && fact.predicate.index() < names.predicates.len()
@@ -89,12 +89,12 @@ impl Dataset {
             let given = facts.len();
             facts.sort_unstable();
             facts.dedup();
-            noticed.duplicates += given - facts.len();
+            warnings.duplicates += given - facts.len();
             facts
         });
         traits.sort_unstable();
         traits.dedup();
-        let mut dataset = Dataset { source, names, splits, traits, noticed };
+        let mut dataset = Dataset { source, names, splits, traits, warnings };
         dataset.notice_unseen();
         Ok(dataset)
     }
@@ -111,13 +111,13 @@ impl Dataset {
             .map(|fact| fact.predicate)
             .filter(|predicate| !predicates.contains(predicate))
             .collect();
-        self.noticed.unseen_predicates =
+        self.warnings.unseen_predicates =
             unseen.into_iter().map(|predicate| self.names.predicates.name(predicate.0).to_owned()).collect();
         let only_held_out: HashSet<Entity> = held_out()
             .flat_map(|fact| [fact.head, fact.tail])
             .filter(|entity| !entities.contains(entity))
             .collect();
-        self.noticed.unseen_entities = only_held_out.len();
+        self.warnings.unseen_entities = only_held_out.len();
     }
 
     /// The names of everything.
@@ -135,9 +135,9 @@ impl Dataset {
         &self.traits
     }
 
-    /// What was noticed while reading.
-    pub fn noticed(&self) -> &Noticed {
-        &self.noticed
+    /// What was warnings while reading.
+    pub fn warnings(&self) -> &DataWarnings {
+        &self.warnings
     }
 
     /// The positives of training: *train* without what already stands in *facts*.

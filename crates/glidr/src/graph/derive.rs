@@ -4,7 +4,7 @@ use rand::RngExt;
 
 use super::{Dataset, Entity, Names, Predicate, Split, Trait, Triple, Vocabulary};
 use crate::error::{Error, Result};
-use crate::random::{Purpose, shuffle, stream};
+use crate::util::random::{Purpose, shuffle, stream};
 
 impl Dataset {
     /// The same data where, with probability `p`, a fact of *facts* and *train* has another predicate,

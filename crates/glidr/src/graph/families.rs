@@ -3,7 +3,7 @@
 //! Only the trees are written down: who married whom, and their children. The 112 facts are
 //! derived from them. The paper names this data in `sec:hyperparams`.
 
-use super::read::RawFact;
+use super::formats::tsv::RawFact;
 
 /// A couple and its children; husbands stand first.
 struct Couple {

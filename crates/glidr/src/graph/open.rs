@@ -5,12 +5,12 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::dataset::{Dataset, Noticed, Split};
+use super::dataset::{DataWarnings, Dataset, Split};
 use super::families::families;
-use super::read::{RawFact, read_facts};
+use super::formats::tsv::{RawFact, read_facts};
 use super::{Entity, Names, Predicate, Property, Trait, Triple, Vocabulary};
 use crate::error::{Error, Result};
-use crate::random::{Purpose, shuffle, stream};
+use crate::util::random::{Purpose, shuffle, stream};
 
 /// Facts of one split by name, before they are numbered.
 type RawSplits = [Vec<RawFact>; 4];
@@ -64,7 +64,7 @@ impl Dataset {
             raw[Split::Train as usize] = train;
         }
         let mut dataset = Self::number(source, raw, divide);
-        dataset.noticed.unread = unread(folder)?;
+        dataset.warnings.unread = unread(folder)?;
         Ok(dataset)
     }
 
@@ -89,29 +89,29 @@ impl Dataset {
         triples.extend(traits);
         let (facts, train) = divide_train(triples, seed);
         let mut dataset = Self::number(source, [facts, train, valid, test], true);
-        dataset.noticed.duplicates += duplicates;
+        dataset.warnings.duplicates += duplicates;
         Ok(dataset)
     }
 
     /// Sorts, drops duplicates, and gives every name its number.
     fn number(source: String, raw: RawSplits, divided_by_seed: bool) -> Self {
-        let mut noticed = Noticed { divided_by_seed, ..Noticed::default() };
+        let mut warnings = DataWarnings { divided_by_seed, ..DataWarnings::default() };
         let mut sets: [BTreeSet<RawFact>; 4] = Default::default();
         for (set, facts) in sets.iter_mut().zip(raw) {
             let given = facts.len();
             set.extend(facts);
-            noticed.duplicates += given - set.len();
+            warnings.duplicates += given - set.len();
         }
         for (i, first) in Split::ALL.iter().enumerate() {
             for second in &Split::ALL[i + 1..] {
                 let both: Vec<_> = sets[i].intersection(&sets[*second as usize]).collect();
                 if let Some(one) = both.first() {
-                    noticed.leakage.push((*first, *second, both.len(), show(one)));
+                    warnings.leakage.push((*first, *second, both.len(), show(one)));
                 }
             }
         }
         let names = vocabulary(&sets);
-        let mut dataset = Dataset { source, names, splits: Default::default(), traits: Vec::new(), noticed };
+        let mut dataset = Dataset { source, names, splits: Default::default(), traits: Vec::new(), warnings };
         for (split, set) in Split::ALL.into_iter().zip(&sets) {
             dataset.take_split(split, set);
         }
@@ -137,7 +137,7 @@ impl Dataset {
                         Property(names.properties.find(property).expect("every name was numbered"));
                     self.traits.push(Trait { entity: entity(of), property });
                 }
-                RawFact::Trait(..) => self.noticed.properties_left_out += 1,
+                RawFact::Trait(..) => self.warnings.properties_left_out += 1,
             }
         }
         self.splits[split as usize].sort_unstable();
@@ -243,12 +243,12 @@ mod tests {
             ("notes.md", ""),
         ]);
         let data = Dataset::open(folder.path(), 0).expect("a sound folder");
-        let noticed = data.noticed();
-        assert_eq!(noticed.duplicates, 1);
-        assert_eq!(noticed.leakage, [(Split::Train, Split::Valid, 1, "p(c, d)".to_owned())]);
-        assert_eq!(noticed.unseen_predicates, ["q"]);
-        assert_eq!(noticed.unseen_entities, 1);
-        assert_eq!(noticed.unread, ["dev.tsv.gz"]);
+        let warnings = data.warnings();
+        assert_eq!(warnings.duplicates, 1);
+        assert_eq!(warnings.leakage, [(Split::Train, Split::Valid, 1, "p(c, d)".to_owned())]);
+        assert_eq!(warnings.unseen_predicates, ["q"]);
+        assert_eq!(warnings.unseen_entities, 1);
+        assert_eq!(warnings.unread, ["dev.tsv.gz"]);
         assert_eq!(data.split(Split::Facts).len(), 2);
     }
 

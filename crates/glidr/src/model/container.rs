@@ -2,7 +2,7 @@
 //!
 //! The safetensors metadata has one key, `glidr`: a JSON object with `format`, `version`,
 //! `digest` and `header`. The digest is the SHA-256 of the header and of every tensor, so an
-//! altered file is noticed. Files are written beside their place and renamed.
+//! altered file is warnings. Files are written beside their place and renamed.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
@@ -17,7 +17,7 @@ use sha2::{Digest, Sha256};
 
 use crate::error::{Error, Result};
 use crate::graph::hex;
-use crate::whole;
+use crate::util::atomic_file;
 
 /// The version of both formats.
 const VERSION: u32 = 1;
@@ -53,7 +53,7 @@ struct Envelope {
 impl<H: Serialize + DeserializeOwned> Container<H> {
     /// Writes the file beside `path` and renames it, so that `path` is never half written.
     pub fn write(&self, path: &Path, format: &str) -> Result<()> {
-        whole::write(path, self.bytes(format))
+        atomic_file::write(path, self.bytes(format))
     }
 
     fn bytes(&self, format: &str) -> Vec<u8> {

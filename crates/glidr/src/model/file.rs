@@ -9,8 +9,8 @@ use super::{Container, DataMark, Ensemble, Model, SoftRule, Tensor};
 use crate::error::{Error, Result};
 use crate::graph::{Names, Predicate};
 use crate::infer::Slots;
-use crate::learn::Training;
 use crate::rule::Schema;
+use crate::train::Training;
 
 const FORMAT: &str = "glidr-model";
 

@@ -2,18 +2,19 @@
 //! they are saved in.
 
 pub mod container;
+mod extract;
 mod file;
 
 use serde::{Deserialize, Serialize};
 
 pub(crate) use container::{Container, Tensor};
+pub use extract::Extraction;
 
 use crate::error::{Error, Result};
-use crate::extract::Extraction;
 use crate::graph::{Dataset, Graph, Names, Predicate, Property, Split, Trait, Triple};
 use crate::infer::{Logits, Slots, Weights};
-use crate::learn::Training;
 use crate::rule::{Rule, RuleNames, Schema};
+use crate::train::Training;
 
 /// One learned rule definition: logits over a schema.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,8 +2,8 @@
 
 use super::opened::Opened;
 use super::scorer::ORDER;
-use super::{Asked, Bounds, REFUSED, Rank, Ranking, Scorer, TIE, Task, Truth};
-use crate::graph::{Entity, Graph, Triple};
+use super::{Bounds, REFUSED, Rank, Ranking, Scorer, TIE, Task, Truth};
+use crate::graph::{Direction, Entity, Graph, Triple};
 
 /// So many pairs wait at most to be scored head by head.
 const MOST_WAITING: usize = 4_000_000;
@@ -17,7 +17,7 @@ pub(super) struct Known<'a> {
 
 impl<'a> Known<'a> {
     fn of(self, task: &Task, known: Entity) -> (&'a Vec<Entity>, &'a Vec<Entity>) {
-        let key = (task.predicate, task.asked, known);
+        let key = (task.predicate, task.direction, known);
         (&self.questions[&key], &self.truth[&key])
     }
 }
@@ -48,31 +48,33 @@ impl Ranking {
     ) -> Vec<Rank> {
         let bounds: Vec<Option<Bounds>> = match scorer {
             Some(scorer) if by_bounds => {
-                scorer.bounds(task.asked, &task.known).into_iter().map(Some).collect()
+                scorer.bounds(task.direction, &task.known).into_iter().map(Some).collect()
             }
             _ => vec![None; task.known.len()],
         };
         let mut ranks = Vec::new();
         for (&known, bounds) in task.known.iter().zip(bounds) {
             let (targets, true_answers) = given.of(task, known);
-            let pairs: Vec<_> = targets.iter().map(|&target| task.asked.pair(known, target)).collect();
+            let pairs: Vec<_> = targets.iter().map(|&target| task.direction.pair(known, target)).collect();
             let mut goals = scorer.map_or(vec![0.0; pairs.len()], |scorer| scorer.scores(&pairs));
             task.refuse(known, targets, &mut goals);
             // Only a candidate that reaches the lowest goal can be at or above one.
             let floor = goals.iter().copied().fold(f32::INFINITY, f32::min) * (1.0 - TIE);
-            let rivals: Vec<Entity> = (0..entities as u32)
+            let negatives: Vec<Entity> = (0..entities as u32)
                 .map(Entity)
-                .filter(|rival| !task.is_refused(known, *rival))
-                .filter(|rival| bounds.as_ref().is_none_or(|bounds| bounds.of(*rival) >= floor))
-                .filter(|rival| true_answers.binary_search(rival).is_err())
+                .filter(|negative| !task.is_refused(known, *negative))
+                .filter(|negative| bounds.as_ref().is_none_or(|bounds| bounds.of(*negative) >= floor))
+                .filter(|negative| true_answers.binary_search(negative).is_err())
                 .collect();
-            let pairs = || -> Vec<_> { rivals.iter().map(|&rival| task.asked.pair(known, rival)).collect() };
+            let pairs = || -> Vec<_> {
+                negatives.iter().map(|&negative| task.direction.pair(known, negative)).collect()
+            };
             let scores = match (scorer, &bounds) {
                 (Some(scorer), Some(bounds)) => {
-                    scorer.scores_reaching(task.asked, known, &rivals, bounds, floor)
+                    scorer.scores_reaching(task.direction, known, &negatives, bounds, floor)
                 }
                 (Some(scorer), None) => scorer.scores(&pairs()),
-                (None, _) => vec![0.0; rivals.len()],
+                (None, _) => vec![0.0; negatives.len()],
             };
             self.place(task, known, targets, &goals, &scores, &mut ranks);
         }
@@ -91,20 +93,21 @@ impl Ranking {
         let floor = |goals: &[f32]| goals.iter().copied().fold(f32::INFINITY, f32::min) * (1.0 - TIE);
         let rivals_of = |opened: &mut Opened, known, goals: &[f32]| -> Vec<Entity> {
             let (_, true_answers) = given.of(task, known);
-            let rivals = opened.rivals(graph, task.asked, known, floor(goals) * (1.0 - ORDER));
-            let rivals = rivals.into_iter().map(|(rival, _)| rival);
-            let counts = |rival: &Entity| {
-                !task.is_refused(known, *rival) && true_answers.binary_search(rival).is_err()
+            let negatives = opened.negatives(graph, task.direction, known, floor(goals) * (1.0 - ORDER));
+            let negatives = negatives.into_iter().map(|(negative, _)| negative);
+            let counts = |negative: &Entity| {
+                !task.is_refused(known, *negative) && true_answers.binary_search(negative).is_err()
             };
-            rivals.filter(counts).collect()
+            negatives.filter(counts).collect()
         };
-        if task.asked == Asked::Tail {
+        if task.direction == Direction::Tail {
             for &head in &task.known {
                 let (targets, _) = given.of(task, head);
                 let mut goals = opened.scores_of_tails(graph, head, targets);
                 task.refuse(head, targets, &mut goals);
-                let rivals = rivals_of(opened, head, &goals);
-                let scores = opened.sides_of_tails(graph, head, &rivals, &vec![&goals[..]; rivals.len()]);
+                let negatives = rivals_of(opened, head, &goals);
+                let scores =
+                    opened.sides_of_tails(graph, head, &negatives, &vec![&goals[..]; negatives.len()]);
                 self.place(task, head, targets, &goals, &scores, &mut ranks);
             }
             return ranks;
@@ -145,10 +148,10 @@ impl Ranking {
         for (&target, goal) in targets.iter().zip(goals) {
             let above = scores.iter().filter(|&&score| score > goal * (1.0 + TIE)).count();
             let ties = scores.iter().filter(|&&score| score >= goal * (1.0 - TIE)).count() - above;
-            let (head, tail) = task.asked.pair(known, target);
+            let (head, tail) = task.direction.pair(known, target);
             let fact = Triple { head, predicate: task.predicate, tail };
-            let rank = 1.0 + above as f64 + self.share_of(ties, fact, task.asked);
-            ranks.push(Rank { fact, asked: task.asked, rank });
+            let rank = 1.0 + above as f64 + self.share_of(ties, fact, task.direction);
+            ranks.push(Rank { fact, direction: task.direction, rank });
         }
     }
 }
@@ -158,17 +161,18 @@ impl Ranking {
 fn scores_by_head(
     opened: &mut Opened,
     graph: &Graph,
-    asked: &[(Entity, Vec<Entity>)],
+    direction: &[(Entity, Vec<Entity>)],
     goals: Option<&[Vec<f32>]>,
 ) -> Vec<Vec<f32>> {
-    let mut scores: Vec<Vec<f32>> = asked.iter().map(|(_, heads)| vec![0.0; heads.len()]).collect();
+    let mut scores: Vec<Vec<f32>> = direction.iter().map(|(_, heads)| vec![0.0; heads.len()]).collect();
     let mut pairs: Vec<(Entity, u32, u32)> = Vec::new();
-    for (question, (_, heads)) in asked.iter().enumerate() {
+    for (question, (_, heads)) in direction.iter().enumerate() {
         pairs.extend(heads.iter().enumerate().map(|(at, &head)| (head, question as u32, at as u32)));
     }
     pairs.sort_unstable();
     for pairs in pairs.chunk_by(|a, b| a.0 == b.0) {
-        let tails: Vec<Entity> = pairs.iter().map(|&(_, question, _)| asked[question as usize].0).collect();
+        let tails: Vec<Entity> =
+            pairs.iter().map(|&(_, question, _)| direction[question as usize].0).collect();
         let head = pairs[0].0;
         let found = match goals {
             None => opened.scores_of_tails(graph, head, &tails),

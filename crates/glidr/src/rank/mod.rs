@@ -18,15 +18,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use answer::Known;
 pub use metrics::Metrics;
 use rand::RngExt;
-pub use scorer::{Answer, Asked, Bounds, Scorer};
+pub use scorer::{Answer, Bounds, Scorer};
 use serde::Serialize;
 
 use crate::error::{Error, Result};
-use crate::extract::Extraction;
-use crate::graph::{Dataset, Entity, Graph, Predicate, Split, Triple};
+use crate::graph::{Dataset, Direction, Entity, Graph, Predicate, Split, Triple};
 use crate::infer::{Engine, lane_width};
+use crate::model::Extraction;
 use crate::model::{Background, Ensemble, Model};
-use crate::random::{Purpose, stream};
+use crate::util::random::{Purpose, stream};
 
 /// Scores closer than this, relative to the target's, are a tie: nearer than that, only the
 /// order of summation decides.
@@ -85,14 +85,14 @@ pub struct Rank {
     /// The fact that asked; its predicate has the data's number.
     pub fact: Triple,
     /// Which end it asked for.
-    pub asked: Asked,
+    pub direction: Direction,
     /// The target's rank, from 1; halves are possible when ties take the mean.
     pub rank: f64,
 }
 
 /// What the figures mean: stated with every result.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Convention {
+pub struct EvaluationProtocol {
     /// The split asked about.
     pub split: Split,
     /// SHA-256 of that split.
@@ -125,7 +125,7 @@ pub struct Ranked {
     /// Over all ranks (micro).
     pub all: Metrics,
     /// Over those that ask for a tail, and over those that ask for a head.
-    pub by_asked: [Metrics; 2],
+    pub by_direction: [Metrics; 2],
     /// The mean over predicates (macro).
     pub by_predicate_mean: Metrics,
     /// Per predicate, in the order of names.
@@ -135,21 +135,21 @@ pub struct Ranked {
     /// Facts left out because the model was told to learn other targets.
     pub left_out: usize,
     /// What the figures mean.
-    pub convention: Convention,
+    pub protocol: EvaluationProtocol,
 }
 
 /// The questions of one predicate that share a known end, answered together.
 pub(crate) struct Task<'a> {
     ensemble: Option<&'a Ensemble>,
     predicate: Predicate,
-    asked: Asked,
+    direction: Direction,
     known: Vec<Entity>,
     /// Whether no entity is its own answer.
     irreflexive: bool,
 }
 
 /// All true answers: (predicate, asked, known end) → answers.
-pub(crate) type Truth = HashMap<(Predicate, Asked, Entity), Vec<Entity>>;
+pub(crate) type Truth = HashMap<(Predicate, Direction, Entity), Vec<Entity>>;
 
 impl Ranking {
     /// Ranks every answer of the split. `watch` is told, from any thread, how many questions are
@@ -164,7 +164,7 @@ impl Ranking {
     }
 
     /// The slow twin of [`Ranking::run`]: scores every candidate, and must give the same ranks.
-    pub fn run_plainly(&self, model: &Model, data: &Dataset) -> Result<Ranked> {
+    pub fn run_exhaustive(&self, model: &Model, data: &Dataset) -> Result<Ranked> {
         self.rank(model, data, &|_, _| {}, false)
     }
 
@@ -215,11 +215,11 @@ impl Ranking {
             ranks
         });
         let mut ranks = answered.concat();
-        ranks.sort_by_key(|rank| (rank.fact, rank.asked));
+        ranks.sort_by_key(|rank| (rank.fact, rank.direction));
         let scores = self.hard.map_or("soft".into(), |extraction| extraction.to_string());
-        let convention = self.convention(data, rounds, scores);
+        let protocol = self.protocol(data, rounds, scores);
         let left_out = data.split(self.split).len() - facts.len();
-        Ok(count(ranks, &tasks, data, convention, left_out))
+        Ok(count(ranks, &tasks, data, protocol, left_out))
     }
 
     /// The facts of the split that are asked about.
@@ -242,8 +242,8 @@ impl Ranking {
     }
 
     /// What the figures of this ranking mean: every entity of the data is a candidate.
-    pub(crate) fn convention(&self, data: &Dataset, rounds: usize, scores: String) -> Convention {
-        Convention {
+    pub(crate) fn protocol(&self, data: &Dataset, rounds: usize, scores: String) -> EvaluationProtocol {
+        EvaluationProtocol {
             split: self.split,
             split_hash: data.split_hash(self.split),
             directions: "both",
@@ -259,12 +259,12 @@ impl Ranking {
     }
 
     /// How many of the tied rivals stand before the target.
-    pub(crate) fn share_of(&self, ties: usize, fact: Triple, asked: Asked) -> f64 {
+    pub(crate) fn share_of(&self, ties: usize, fact: Triple, direction: Direction) -> f64 {
         match self.ties {
             Ties::Mean => ties as f64 / 2.0,
             Ties::Random => {
                 let place =
-                    [fact.head.0 as u64, fact.tail.0 as u64, 2 * fact.predicate.0 as u64 + asked as u64];
+                    [fact.head.0 as u64, fact.tail.0 as u64, 2 * fact.predicate.0 as u64 + direction as u64];
                 stream(self.seed, Purpose::Tie, place).random_range(0..=ties) as f64
             }
         }
@@ -284,20 +284,20 @@ fn tasks<'a>(
     at_once: usize,
     irreflexive: &[bool],
 ) -> Vec<Task<'a>> {
-    let mut known: BTreeMap<(Predicate, Asked), Vec<Entity>> = BTreeMap::new();
+    let mut known: BTreeMap<(Predicate, Direction), Vec<Entity>> = BTreeMap::new();
     for fact in facts {
-        known.entry((fact.predicate, Asked::Tail)).or_default().push(fact.head);
-        known.entry((fact.predicate, Asked::Head)).or_default().push(fact.tail);
+        known.entry((fact.predicate, Direction::Tail)).or_default().push(fact.head);
+        known.entry((fact.predicate, Direction::Head)).or_default().push(fact.tail);
     }
     let mut tasks = Vec::new();
-    for ((predicate, asked), mut known) in known {
+    for ((predicate, direction), mut known) in known {
         known.sort_unstable();
         known.dedup();
         let name = data.names().predicates.name(predicate.0);
         let ensemble = model.target(name).ok().filter(|ensemble| !ensemble.rules.is_empty());
         let irreflexive = irreflexive[predicate.0 as usize];
         for known in known.chunks(at_once) {
-            tasks.push(Task { ensemble, predicate, asked, known: known.to_vec(), irreflexive });
+            tasks.push(Task { ensemble, predicate, direction, known: known.to_vec(), irreflexive });
         }
     }
     tasks
@@ -312,8 +312,8 @@ pub(crate) fn truth(data: &Dataset) -> Truth {
 pub(crate) fn questions(facts: &[Triple]) -> Truth {
     let mut answers = Truth::new();
     for fact in facts {
-        answers.entry((fact.predicate, Asked::Tail, fact.head)).or_default().push(fact.tail);
-        answers.entry((fact.predicate, Asked::Head, fact.tail)).or_default().push(fact.head);
+        answers.entry((fact.predicate, Direction::Tail, fact.head)).or_default().push(fact.tail);
+        answers.entry((fact.predicate, Direction::Head, fact.tail)).or_default().push(fact.head);
     }
     for list in answers.values_mut() {
         list.sort_unstable();
@@ -326,7 +326,7 @@ pub(crate) fn count(
     ranks: Vec<Rank>,
     tasks: &[Task],
     data: &Dataset,
-    convention: Convention,
+    protocol: EvaluationProtocol,
     left_out: usize,
 ) -> Ranked {
     let name = |predicate: Predicate| data.names().predicates.name(predicate.0).to_owned();
@@ -342,15 +342,15 @@ pub(crate) fn count(
     without_rules.dedup();
     Ranked {
         all: Metrics::of(&ranks.iter().map(|rank| rank.rank).collect::<Vec<f64>>()),
-        by_asked: Asked::BOTH.map(|asked| {
-            let of = ranks.iter().filter(|rank| rank.asked == asked);
+        by_direction: Direction::BOTH.map(|direction| {
+            let of = ranks.iter().filter(|rank| rank.direction == direction);
             Metrics::of(&of.map(|rank| rank.rank).collect::<Vec<f64>>())
         }),
         by_predicate_mean: Metrics::mean(&each),
         per_predicate,
         without_rules: without_rules.into_iter().map(name).collect(),
         left_out,
-        convention,
+        protocol,
         ranks,
     }
 }

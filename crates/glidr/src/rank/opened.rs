@@ -1,8 +1,8 @@
 //! Questions with an unknown end on a sparse graph: who could reach a score, and what they reach.
 
+use super::TIE;
 use super::scorer::ORDER;
-use super::{Asked, TIE};
-use crate::graph::{Entity, Graph};
+use crate::graph::{Direction, Entity, Graph};
 use crate::infer::{Sparse, Tables};
 
 /// How far from a goal a bracket must end, relative to it, to tell on which side of it a score is.
@@ -142,10 +142,16 @@ impl Opened {
     }
 
     /// Every candidate whose bound is at least `least`, with its bound, in the order of their numbers.
-    pub fn rivals(&mut self, graph: &Graph, asked: Asked, known: Entity, least: f32) -> Vec<(Entity, f32)> {
-        self.bound(graph, asked, known);
-        let heads = asked == Asked::Head;
-        let mut rivals: Vec<(Entity, f32)> = Vec::new();
+    pub fn negatives(
+        &mut self,
+        graph: &Graph,
+        direction: Direction,
+        known: Entity,
+        least: f32,
+    ) -> Vec<(Entity, f32)> {
+        self.bound(graph, direction, known);
+        let heads = direction == Direction::Head;
+        let mut negatives: Vec<(Entity, f32)> = Vec::new();
         let mut reached: Vec<u32> =
             self.blocks.iter().flat_map(|block| block.reached(heads)).copied().collect();
         reached.sort_unstable();
@@ -153,7 +159,7 @@ impl Opened {
         for &entity in &reached {
             let bound = self.bound_of(heads, Entity(entity));
             if bound >= least {
-                rivals.push((Entity(entity), bound));
+                negatives.push((Entity(entity), bound));
             }
         }
         for &(base, entity) in &self.unreached[usize::from(heads)] {
@@ -163,23 +169,23 @@ impl Opened {
             if reached.binary_search(&entity.0).is_err() {
                 let bound = self.bound_of(heads, entity);
                 if bound >= least {
-                    rivals.push((entity, bound));
+                    negatives.push((entity, bound));
                 }
             }
         }
-        rivals.sort_unstable_by_key(|&(entity, _)| entity);
-        rivals
+        negatives.sort_unstable_by_key(|&(entity, _)| entity);
+        negatives
     }
 
-    fn bound(&mut self, graph: &Graph, asked: Asked, known: Entity) {
-        match asked {
-            Asked::Tail => {
+    fn bound(&mut self, graph: &Graph, direction: Direction, known: Entity) {
+        match direction {
+            Direction::Tail => {
                 self.anchor(graph, known);
                 self.blocks.iter_mut().for_each(|block| block.bound_tails(graph));
             }
-            Asked::Head => self.blocks.iter_mut().for_each(|block| block.bound_heads(graph, known)),
+            Direction::Head => self.blocks.iter_mut().for_each(|block| block.bound_heads(graph, known)),
         }
-        let heads = asked == Asked::Head;
+        let heads = direction == Direction::Head;
         if self.unreached[usize::from(heads)].is_empty() {
             let base = |entity| {
                 let mut sum = 0.0;

@@ -3,39 +3,17 @@
 use std::sync::{Mutex, MutexGuard};
 
 use super::opened::Opened;
-use crate::extract::Extraction;
-use crate::graph::{Entity, Graph};
+use crate::graph::{Direction, Entity, Graph};
 use crate::infer::{Batch, Engine, Pass, Tables, Tape, lane_width};
 use crate::model::Ensemble;
+use crate::model::Extraction;
 use crate::rule::Schema;
 
-/// Which end of a fact is asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Asked {
-    /// `p(h, ?)`
-    Tail,
-    /// `p(?, t)`
-    Head,
-}
-
-impl Asked {
-    /// Both, in the order of the printed results.
-    pub const BOTH: [Asked; 2] = [Asked::Tail, Asked::Head];
-
-    /// The pair of the known end and a candidate.
-    pub fn pair(self, known: Entity, candidate: Entity) -> (Entity, Entity) {
-        match self {
-            Asked::Tail => (known, candidate),
-            Asked::Head => (candidate, known),
-        }
-    }
-
-    fn pass(self) -> Pass {
-        match self {
-            Asked::Tail => Pass::Forward,
-            Asked::Head => Pass::Backward,
-        }
+/// The pass of messages that bounds the candidates of a direction.
+fn pass(direction: Direction) -> Pass {
+    match direction {
+        Direction::Tail => Pass::Forward,
+        Direction::Head => Pass::Backward,
     }
 }
 
@@ -155,19 +133,19 @@ impl<'g> Scorer<'g> {
     /// engine.
     ///
     /// Heads are bounded by the backward pass, so only where there is one; else by 1.
-    pub fn bounds(&self, asked: Asked, known: &[Entity]) -> Vec<Bounds> {
-        if asked == Asked::Head && self.rounds == 1 {
+    pub fn bounds(&self, direction: Direction, known: &[Entity]) -> Vec<Bounds> {
+        if direction == Direction::Head && self.rounds == 1 {
             let ones = |(_, vote): &(Tables, f32)| vec![*vote; self.graph.entities()];
             return vec![Bounds { rules: self.rules.iter().map(ones).collect() }; known.len()];
         }
         match known.len().min(lane_width(self.graph)) {
-            ..=8 => self.bounds_in::<8>(asked, known),
-            9..=16 => self.bounds_in::<16>(asked, known),
-            _ => self.bounds_in::<64>(asked, known),
+            ..=8 => self.bounds_in::<8>(direction, known),
+            9..=16 => self.bounds_in::<16>(direction, known),
+            _ => self.bounds_in::<64>(direction, known),
         }
     }
 
-    fn bounds_in<const W: usize>(&self, asked: Asked, known: &[Entity]) -> Vec<Bounds> {
+    fn bounds_in<const W: usize>(&self, direction: Direction, known: &[Entity]) -> Vec<Bounds> {
         let mut tape = Tape::<W>::default();
         let mut all = Vec::with_capacity(known.len());
         for known in known.chunks(W) {
@@ -175,7 +153,7 @@ impl<'g> Scorer<'g> {
             let batch = Batch::new(self.graph, &pairs);
             let mut found = vec![Bounds { rules: Vec::with_capacity(self.rules.len()) }; known.len()];
             for (tables, vote) in &self.rules {
-                let bounds = tape.bounds(self.graph, tables, &batch, asked.pass());
+                let bounds = tape.bounds(self.graph, tables, &batch, pass(direction));
                 for (lane, found) in found.iter_mut().enumerate() {
                     found.rules.push(bounds.iter().map(|bound| vote * bound[lane]).collect());
                 }
@@ -189,16 +167,17 @@ impl<'g> Scorer<'g> {
     /// rule that shows it cannot.
     pub(crate) fn scores_reaching(
         &self,
-        asked: Asked,
+        direction: Direction,
         known: Entity,
-        rivals: &[Entity],
+        negatives: &[Entity],
         bounds: &Bounds,
         floor: f32,
     ) -> Vec<f32> {
-        let shares = |rival: Entity| bounds.rules.iter().map(|rule| rule[rival.index()]).collect();
-        let mut open: Vec<(Entity, Vec<f32>)> = rivals.iter().map(|&rival| (rival, shares(rival))).collect();
+        let shares = |negative: Entity| bounds.rules.iter().map(|rule| rule[negative.index()]).collect();
+        let mut open: Vec<(Entity, Vec<f32>)> =
+            negatives.iter().map(|&negative| (negative, shares(negative))).collect();
         for number in 0..self.rules.len() {
-            let pairs: Vec<_> = open.iter().map(|&(rival, _)| asked.pair(known, rival)).collect();
+            let pairs: Vec<_> = open.iter().map(|&(negative, _)| direction.pair(known, negative)).collect();
             let (tables, vote) = &self.rules[number];
             let scores = self.scores_by(&[(tables, *vote)], &pairs);
             open.iter_mut().zip(scores).for_each(|((_, shares), score)| shares[number] = score);
@@ -211,12 +190,12 @@ impl<'g> Scorer<'g> {
     /// of their numbers: exactly, though only those whose bound is high enough are scored.
     pub fn best(
         &self,
-        asked: Asked,
+        direction: Direction,
         known: Entity,
         count: usize,
         allowed: impl Fn(Entity) -> bool,
     ) -> Vec<Answer> {
-        let mut order: Vec<(Entity, f32)> = self.bounded(asked, known);
+        let mut order: Vec<(Entity, f32)> = self.bounded(direction, known);
         order.retain(|&(entity, _)| allowed(entity));
         order.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
         let mut best: Vec<Answer> = Vec::new();
@@ -227,8 +206,9 @@ impl<'g> Scorer<'g> {
                 break;
             }
             let mut candidates: Vec<Entity> = chunk.iter().map(|&(candidate, _)| candidate).collect();
-            self.drop_low(asked, known, &mut candidates, least);
-            let pairs: Vec<_> = candidates.iter().map(|&candidate| asked.pair(known, candidate)).collect();
+            self.drop_low(direction, known, &mut candidates, least);
+            let pairs: Vec<_> =
+                candidates.iter().map(|&candidate| direction.pair(known, candidate)).collect();
             let scores = self.scores(&pairs);
             best.extend(candidates.into_iter().zip(scores).map(|(entity, score)| Answer { entity, score }));
             best.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.entity.cmp(&b.entity)));
@@ -240,17 +220,17 @@ impl<'g> Scorer<'g> {
 
 impl Scorer<'_> {
     /// Every candidate with a bound of its score.
-    fn bounded(&self, asked: Asked, known: Entity) -> Vec<(Entity, f32)> {
+    fn bounded(&self, direction: Direction, known: Entity) -> Vec<(Entity, f32)> {
         if let Some(mut opened) = self.opened() {
-            return opened.rivals(self.graph, asked, known, 0.0);
+            return opened.negatives(self.graph, direction, known, 0.0);
         }
-        let bounds = self.bounds(asked, &[known]).remove(0);
+        let bounds = self.bounds(direction, &[known]).remove(0);
         (0..self.graph.entities() as u32).map(Entity).map(|entity| (entity, bounds.of(entity))).collect()
     }
 
     /// Drops candidates that a known head's own way to score tails shows to be below `least`.
-    fn drop_low(&self, asked: Asked, known: Entity, candidates: &mut Vec<Entity>, least: f32) {
-        let Some(mut opened) = self.opened().filter(|_| asked == Asked::Tail) else { return };
+    fn drop_low(&self, direction: Direction, known: Entity, candidates: &mut Vec<Entity>, least: f32) {
+        let Some(mut opened) = self.opened().filter(|_| direction == Direction::Tail) else { return };
         let mut scores = opened.scores_of_tails(self.graph, known, candidates).into_iter();
         candidates.retain(|_| scores.next().is_some_and(|score| score >= least));
     }

@@ -8,22 +8,22 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 
-use super::{Asked, Scorer, Truth, irreflexive, questions};
-use crate::downhill::Downhill;
+use super::{Scorer, Truth, irreflexive, questions};
 use crate::error::Result;
-use crate::graph::{Dataset, Entity, Predicate, Split, Triple};
+use crate::graph::{Dataset, Direction, Entity, Predicate, Split, Triple};
 use crate::model::{Background, Ensemble, Model};
+use crate::util::projected_adam::ProjectedAdam;
 
 /// So many candidates stand against an answer: those with the highest scores by the votes before.
-const RIVALS: usize = 30;
+const NEGATIVES: usize = 30;
 /// So many questions of a target are asked at most, evenly over all.
 const QUESTIONS: usize = 2000;
 /// What scores are multiplied by before the softmax.
 const SHARPNESS: f64 = 6.0;
 /// How much votes are held to those by loss.
-const RESTRAINT: f64 = 1.0;
+const L2: f64 = 1.0;
 /// For so many known answers of a question one more may be missing, and its likeliest rival is none.
-const DOUBT: usize = 3;
+const SMOOTHING: usize = 3;
 /// Steps of the fit.
 const STEPS: i32 = 200;
 /// The length of the first step; steps shorten towards the end.
@@ -35,7 +35,7 @@ type Row = Vec<f32>;
 /// A question: each of its answers stands against all rivals.
 struct Contest {
     answers: Vec<Row>,
-    rivals: Vec<Row>,
+    negatives: Vec<Row>,
 }
 
 impl Model {
@@ -45,7 +45,7 @@ impl Model {
         let view = self.view(data, Background::Train)?;
         let (held_out, known) = (data.split(Split::Valid), [Split::Facts, Split::Train, Split::Valid]);
         let known: Vec<Triple> = known.into_iter().flat_map(|split| data.split(split)).copied().collect();
-        let (asked, truth) = (questions(held_out), questions(&known));
+        let (direction, truth) = (questions(held_out), questions(&known));
         let refused = irreflexive(data, false);
         let (done, all) = (AtomicUsize::new(0), self.ensembles.len());
         let fitted = |ensemble: &Ensemble| {
@@ -57,7 +57,7 @@ impl Model {
                 let irreflexive = refused[target.0 as usize];
                 let (engine, rounds) = (self.training.engine, self.training.rounds);
                 let scorer = Scorer::with_engine(engine, &ensemble, self.schema, &view.graph, rounds, None);
-                votes = fit(&contests(&scorer, target, &asked, &truth, irreflexive), &votes);
+                votes = fit(&contests(&scorer, target, &direction, &truth, irreflexive), &votes);
             }
             watch(done.fetch_add(1, Ordering::Relaxed) + 1, all);
             votes
@@ -74,26 +74,28 @@ impl Model {
 fn contests(
     scorer: &Scorer,
     target: Predicate,
-    asked: &Truth,
+    direction: &Truth,
     truth: &Truth,
     irreflexive: bool,
 ) -> Vec<Contest> {
-    let mut keys: Vec<&(Predicate, Asked, Entity)> = asked.keys().filter(|key| key.0 == target).collect();
+    let mut keys: Vec<&(Predicate, Direction, Entity)> =
+        direction.keys().filter(|key| key.0 == target).collect();
     keys.sort_unstable();
     let every = keys.len().div_ceil(QUESTIONS).max(1);
     let mut contests = Vec::new();
     for key in keys.into_iter().step_by(every) {
         let &(_, end, known) = key;
-        let is_rival =
+        let is_negative =
             |entity: Entity| truth[key].binary_search(&entity).is_err() && !(irreflexive && entity == known);
-        let missing = truth[key].len().div_ceil(DOUBT);
-        let mut rivals = scorer.best(end, known, RIVALS + missing, is_rival);
-        rivals.drain(..missing.min(rivals.len()));
-        let candidates = asked[key].iter().copied().chain(rivals.iter().map(|rival| rival.entity));
+        let missing = truth[key].len().div_ceil(SMOOTHING);
+        let mut negatives = scorer.best(end, known, NEGATIVES + missing, is_negative);
+        negatives.drain(..missing.min(negatives.len()));
+        let candidates =
+            direction[key].iter().copied().chain(negatives.iter().map(|negative| negative.entity));
         let pairs: Vec<_> = candidates.map(|candidate| end.pair(known, candidate)).collect();
         let mut answers = scorer.scores_by_rule(&pairs);
-        let rivals = answers.split_off(asked[key].len());
-        contests.push(Contest { answers, rivals });
+        let negatives = answers.split_off(direction[key].len());
+        contests.push(Contest { answers, negatives });
     }
     contests
 }
@@ -104,13 +106,13 @@ fn contests(
 /// minimise  − Σ ln (e^κs⁺ / (e^κs⁺ + Σ e^κs)) + restraint/2 Σ (v − v₀)²,   s = Σ v · score,   v ≥ 0
 /// ```
 fn fit(contests: &[Contest], before: &[f64]) -> Vec<f64> {
-    let (mut downhill, mut votes) = (Downhill::new(before.len()), before.to_vec());
+    let (mut projected_adam, mut votes) = (ProjectedAdam::new(before.len()), before.to_vec());
     for step in 1..=STEPS {
         let d_votes = d_loss(contests, &votes);
         let rate = RATE * f64::from(STEPS - step + 1) / f64::from(STEPS);
         for (number, vote) in votes.iter_mut().enumerate() {
-            let d = d_votes[number] + RESTRAINT * (*vote - before[number]);
-            downhill.step(number, vote, d, step, rate);
+            let d = d_votes[number] + L2 * (*vote - before[number]);
+            projected_adam.step(number, vote, d, step, rate);
         }
     }
     votes
@@ -126,8 +128,8 @@ fn d_loss(contests: &[Contest], votes: &[f64]) -> Vec<f64> {
     let mut add = |row: &Row, d: f64| {
         d_votes.iter_mut().zip(row).for_each(|(d_vote, &score)| *d_vote += SHARPNESS * d * f64::from(score));
     };
-    for Contest { answers, rivals } in contests {
-        let scores: Vec<f64> = rivals.iter().map(|rival| score(rival, votes)).collect();
+    for Contest { answers, negatives } in contests {
+        let scores: Vec<f64> = negatives.iter().map(|negative| score(negative, votes)).collect();
         let goals: Vec<f64> = answers.iter().map(|answer| score(answer, votes)).collect();
         let most = scores.iter().chain(&goals).copied().fold(f64::NEG_INFINITY, f64::max);
         let powers: Vec<f64> = scores.iter().map(|score| (score - most).exp()).collect();
@@ -140,7 +142,7 @@ fn d_loss(contests: &[Contest], votes: &[f64]) -> Vec<f64> {
             pull += 1.0 / sum;
             add(answer, own / sum - 1.0);
         }
-        rivals.iter().zip(powers).for_each(|(rival, power)| add(rival, power * pull));
+        negatives.iter().zip(powers).for_each(|(negative, power)| add(negative, power * pull));
     }
     d_votes
 }
@@ -152,16 +154,16 @@ mod tests {
     /// Three rules: one finds the answers, one the rivals, one both.
     fn small() -> Vec<Contest> {
         let answers = vec![vec![0.9, 0.1, 0.5], vec![0.4, 0.0, 0.6]];
-        let rivals = vec![vec![0.1, 0.8, 0.5], vec![0.0, 0.3, 0.4]];
+        let negatives = vec![vec![0.1, 0.8, 0.5], vec![0.0, 0.3, 0.4]];
         vec![
-            Contest { answers, rivals },
-            Contest { answers: vec![vec![0.2, 0.1, 0.2]], rivals: vec![vec![0.1, 0.1, 0.3]] },
+            Contest { answers, negatives },
+            Contest { answers: vec![vec![0.2, 0.1, 0.2]], negatives: vec![vec![0.1, 0.1, 0.3]] },
         ]
     }
 
     fn loss(contests: &[Contest], votes: &[f64]) -> f64 {
-        let of = |Contest { answers, rivals }: &Contest| {
-            let all: f64 = rivals.iter().map(|rival| score(rival, votes).exp()).sum();
+        let of = |Contest { answers, negatives }: &Contest| {
+            let all: f64 = negatives.iter().map(|negative| score(negative, votes).exp()).sum();
             let own = answers.iter().map(|answer| score(answer, votes).exp());
             own.map(|own| -(own / (own + all)).ln()).sum::<f64>()
         };
@@ -192,7 +194,7 @@ mod tests {
     #[test]
     fn an_answer_far_below_all_others_leaves_a_finite_derivative() {
         let rows = |scores: &[f32]| scores.iter().map(|&score| vec![score]).collect::<Vec<Row>>();
-        let contest = Contest { answers: rows(&[1.0, 0.0]), rivals: rows(&[0.0]) };
+        let contest = Contest { answers: rows(&[1.0, 0.0]), negatives: rows(&[0.0]) };
         assert!(d_loss(&[contest], &[1e4]).iter().all(|d| d.is_finite()));
     }
 }

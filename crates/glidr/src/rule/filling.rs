@@ -55,7 +55,7 @@ impl Filling {
         }
         let no_slot =
             |what: &str| Error::Rule(format!("no slot can hold {what}, so nothing can start from this rule"));
-        if rule.least() > 1 {
+        if rule.min_groundings() > 1 {
             return Err(no_slot("how often a body must hold"));
         }
         let number = |term: Term| match term {

@@ -5,21 +5,25 @@
 
 mod filling;
 mod lex;
-mod number;
+
 mod parse;
+mod rule_set;
 mod schema;
 mod shape;
 mod text;
+mod weight;
 
 use std::collections::BTreeSet;
 
 pub use filling::Filling;
 pub use lex::Mark;
-pub use number::Number;
 pub use parse::{Clause, WrittenAtom, WrittenRule, WrittenTerm, parse_rules};
-pub use schema::{Filler, MOST_VARIABLES, Schema};
+pub(crate) use rule_set::Aggregator;
+pub use rule_set::{Aggregation, RuleSet, WeightedRule};
+pub use schema::{Filler, MAX_VARIABLES, Schema};
 pub use shape::Shape;
 pub use text::{RuleNames, quoted, quoted_constant};
+pub use weight::Weight;
 
 use crate::graph::{Entity, Predicate, Property};
 
@@ -98,7 +102,7 @@ pub struct Rule {
     pub target: Predicate,
     body: Vec<Literal>,
     /// How many groundings the body must have at least.
-    least: u32,
+    min_groundings: u32,
 }
 
 impl Rule {
@@ -131,19 +135,19 @@ impl Rule {
                 best = Some(renamed);
             }
         });
-        Rule { target, body: best.unwrap_or_default(), least: 1 }
+        Rule { target, body: best.unwrap_or_default(), min_groundings: 1 }
     }
 
     /// The same rule, but holding only for pairs whose body has at least so many groundings.
     #[must_use]
-    pub fn at_least(mut self, least: u32) -> Self {
-        self.least = least.max(1);
+    pub fn with_min_groundings(mut self, min_groundings: u32) -> Self {
+        self.min_groundings = min_groundings.max(1);
         self
     }
 
     /// How many groundings the body must have at least: different entities for its own variables.
-    pub fn least(&self) -> u32 {
-        self.least
+    pub fn min_groundings(&self) -> u32 {
+        self.min_groundings
     }
 
     /// The literals, all of which must hold.
@@ -169,7 +173,7 @@ impl Rule {
     pub fn without(&self, place: usize) -> Rule {
         let mut body = self.body.clone();
         body.remove(place);
-        Rule::new(self.target, &body).at_least(self.least)
+        Rule::new(self.target, &body).with_min_groundings(self.min_groundings)
     }
 
     /// The rule without literals that can be spared: `same` is asked of every shorter rule whether it does as
@@ -193,7 +197,7 @@ impl Rule {
     #[must_use]
     pub fn folded(&self) -> Rule {
         let mut rule = self.clone();
-        if self.least > 1 {
+        if self.min_groundings > 1 {
             return rule;
         }
         while let Some(body) = rule.folded_once() {
@@ -227,7 +231,7 @@ impl Rule {
             Some(Literal::any_of(literal.atoms.iter().map(atom).collect::<Option<_>>()?))
         };
         let body: Option<Vec<Literal>> = self.body.iter().map(literal).collect();
-        Some(Rule::new(predicate(self.target)?, &body?).at_least(self.least))
+        Some(Rule::new(predicate(self.target)?, &body?).with_min_groundings(self.min_groundings))
     }
 
     /// Whether `predicate` stands in the body.

@@ -6,15 +6,15 @@
 use std::fmt;
 use std::path::Path;
 
-use super::Number;
+use super::Weight;
 use super::lex::{Lexer, Mark, Token};
-use super::text::least;
-use super::{Atom, Literal, MOST_VARIABLES, Rule, Term, quoted, quoted_constant};
+use super::text::at_least;
+use super::{Atom, Literal, MAX_VARIABLES, Rule, Term, quoted, quoted_constant};
 use crate::error::{Error, Result};
 use crate::graph::Vocabulary;
 
-/// In how many ways a body can be asked to hold, at most.
-const MOST_WAYS: f64 = 1e9;
+/// The most groundings that a body can be asked for.
+const MAX_GROUNDINGS: f64 = 1e9;
 
 /// An argument as it was written.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -39,11 +39,11 @@ pub struct WrittenAtom {
 #[derive(Clone, Debug, PartialEq)]
 pub struct WrittenRule {
     /// The number before it: a confidence or a weight, or one for tails and one for heads.
-    pub number: Option<Number>,
+    pub weight: Option<Weight>,
     /// The head.
     pub head: WrittenAtom,
     /// In how many ways the body must hold at least.
-    pub least: u32,
+    pub min_groundings: u32,
     /// The body: literals, each a disjunction of atoms.
     pub body: Vec<Vec<WrittenAtom>>,
 }
@@ -53,8 +53,8 @@ pub struct WrittenRule {
 pub enum Clause {
     /// A rule.
     Rule(WrittenRule),
-    /// `:- join(target, how).` says how the rules of a target are joined.
-    Join(String, String),
+    /// `:- aggregation(target, how).` says how the rules of a target are aggregated.
+    Aggregation(String, String),
 }
 
 /// Reads all clauses of `text`; errors name `path`, line and column.
@@ -123,20 +123,20 @@ impl Reader<'_> {
         if self.next_is(":-")? {
             return self.directive();
         }
-        let number = match self.peek()? {
+        let weight = match self.peek()? {
             (Token::Number(tail), _) => {
                 self.take()?;
                 let head = if self.next_is("/")? { self.second_number()? } else { tail };
                 self.expect("::", "a number")?;
-                Some(Number { tail, head })
+                Some(Weight { tail, head })
             }
             _ => None,
         };
         let head = self.atom()?;
         self.expect(":-", "the head")?;
-        let (least, body) = self.body()?;
+        let (min_groundings, body) = self.body()?;
         self.expect(".", "a rule's body")?;
-        Ok(Clause::Rule(WrittenRule { number, head, least, body }))
+        Ok(Clause::Rule(WrittenRule { weight, head, min_groundings, body }))
     }
 
     fn second_number(&mut self) -> Read<f64> {
@@ -158,17 +158,17 @@ impl Reader<'_> {
             WrittenTerm::Variable(text) | WrittenTerm::Constant(text) => text.clone(),
         };
         match (atom.name.as_deref(), &atom.terms[..]) {
-            (Some("join"), [target, how]) => Ok(Clause::Join(text(target), text(how))),
+            (Some("aggregation"), [target, how]) => Ok(Clause::Aggregation(text(target), text(how))),
             _ => Err(Wrong {
                 mark: atom.mark,
-                finding: "a directive must be join(target, how), but this is another".into(),
+                finding: "a directive must be aggregation(target, how), but this is another".into(),
             }),
         }
     }
 
     /// In how many ways a body must hold, and its literals.
     fn body(&mut self) -> Read<(u32, Vec<Vec<WrittenAtom>>)> {
-        let (mut least, mut body) = (1, Vec::new());
+        let (mut min_groundings, mut body) = (1, Vec::new());
         loop {
             if self.next_is("(")? {
                 self.take()?;
@@ -190,18 +190,18 @@ impl Reader<'_> {
                             finding: "true must be the whole body, but is not".into(),
                         });
                     }
-                    return Ok((least, Vec::new()));
+                    return Ok((min_groundings, Vec::new()));
                 }
                 let is_least = matches!(&first.0, Token::Word(word) if word == "at")
                     && matches!(self.peek()?, (Token::Word(word), _) if word == "least");
-                if is_least && least == 1 && body.is_empty() {
-                    least = self.least()?;
+                if is_least && min_groundings == 1 && body.is_empty() {
+                    min_groundings = self.min_groundings()?;
                     continue;
                 }
                 body.push(vec![self.body_atom_from(first)?]);
             }
             if !self.next_is(",")? {
-                return Ok((least, body));
+                return Ok((min_groundings, body));
             }
             self.take()?;
         }
@@ -209,18 +209,18 @@ impl Reader<'_> {
 
     /// What follows `at`: `least 3:`.
     #[expect(clippy::cast_sign_loss, reason = "it is at least 1")]
-    fn least(&mut self) -> Read<u32> {
+    fn min_groundings(&mut self) -> Read<u32> {
         self.take()?;
         let (found, mark) = self.take()?;
         match found {
-            Token::Number(ways) if ways.fract() == 0.0 && (1.0..=MOST_WAYS).contains(&ways) => {
+            Token::Number(ways) if ways.fract() == 0.0 && (1.0..=MAX_GROUNDINGS).contains(&ways) => {
                 self.expect(":", "at least so many")?;
                 Ok(ways as u32)
             }
             found => Err(Wrong {
                 mark,
                 finding: format!(
-                    "“at least” must be followed by a whole number from 1 to {MOST_WAYS}, but here is {found}"
+                    "“at least” must be followed by a whole number from 1 to {MAX_GROUNDINGS}, but here is {found}"
                 ),
             }),
         }
@@ -325,8 +325,8 @@ impl WrittenRule {
                             Term::Constant(names.entity(name).map_err(|error| unknown(atom, &error))?)
                         }
                     });
-                    if inner.len() + 2 > MOST_VARIABLES {
-                        let finding = format!("a rule must have at most {MOST_VARIABLES} variables");
+                    if inner.len() + 2 > MAX_VARIABLES {
+                        let finding = format!("a rule must have at most {MAX_VARIABLES} variables");
                         return Err(wrong(atom, finding));
                     }
                 }
@@ -350,14 +350,14 @@ impl WrittenRule {
             }
             body.push(Literal::any_of(atoms));
         }
-        if self.least > 1 && inner.is_empty() {
+        if self.min_groundings > 1 && inner.is_empty() {
             let finding = format!(
                 "a body that must hold in at least {} ways must have a variable besides {x} and {y}, but has none",
-                self.least
+                self.min_groundings
             );
             return Err(wrong(&self.head, finding));
         }
-        Ok(Rule::new(target, &body).at_least(self.least))
+        Ok(Rule::new(target, &body).with_min_groundings(self.min_groundings))
     }
 }
 
@@ -391,8 +391,8 @@ impl fmt::Display for WrittenTerm {
 
 impl fmt::Display for WrittenRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(number) = self.number {
-            write!(f, "{number} :: ")?;
+        if let Some(weight) = self.weight {
+            write!(f, "{weight} :: ")?;
         }
         let body: Vec<String> = self
             .body
@@ -403,6 +403,6 @@ impl fmt::Display for WrittenRule {
             })
             .collect();
         let body = if body.is_empty() { "true".into() } else { body.join(", ") };
-        write!(f, "{} :- {}{body}.", self.head, least(self.least))
+        write!(f, "{} :- {}{body}.", self.head, at_least(self.min_groundings))
     }
 }

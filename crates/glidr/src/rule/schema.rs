@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::graph::Predicate;
 
 /// The most schematic variables that a schema may have.
-pub const MOST_VARIABLES: usize = 9;
+pub const MAX_VARIABLES: usize = 9;
 
 /// What may stand in a slot: the extended predicates P* of `sec:extended_bg_predicates`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -42,9 +42,9 @@ impl Schema {
         if variables < 2 {
             return Err(Error::Setting(format!("variables must be at least 2, but is {variables}")));
         }
-        if variables > MOST_VARIABLES {
+        if variables > MAX_VARIABLES {
             return Err(Error::Setting(format!(
-                "variables must be at most {MOST_VARIABLES}, but is {variables}"
+                "variables must be at most {MAX_VARIABLES}, but is {variables}"
             )));
         }
         Ok(Schema { variables, predicates, properties })
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn slots_are_numbered_in_the_order_of_their_pairs() {
-        for variables in 2..=MOST_VARIABLES {
+        for variables in 2..=MAX_VARIABLES {
             let schema = Schema::new(variables, 3, 0).expect("in range");
             let pairs: Vec<_> = schema.pairs().collect();
             assert_eq!(pairs.len(), schema.slots());

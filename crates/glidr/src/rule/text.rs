@@ -23,13 +23,13 @@ impl Rule {
             return format!("{head} :- true.");
         }
         let body: Vec<String> = self.body.iter().map(|literal| literal.show(names)).collect();
-        format!("{head} :- {}{}.", least(self.least), body.join(", "))
+        format!("{head} :- {}{}.", at_least(self.min_groundings), body.join(", "))
     }
 }
 
 /// What stands before a body that must hold in several ways.
-pub(super) fn least(least: u32) -> String {
-    if least > 1 { format!("at least {least}: ") } else { String::new() }
+pub(super) fn at_least(min_groundings: u32) -> String {
+    if min_groundings > 1 { format!("at least {min_groundings}: ") } else { String::new() }
 }
 
 impl Literal {

@@ -4,8 +4,8 @@
 //! one question come quicker.
 
 use super::ends::Ends;
+use crate::graph::Direction;
 use crate::graph::{Entity, Predicate};
-use crate::rank::Asked;
 use crate::rule::{Atom, Literal, Rule, Term};
 use crate::solve::Facts;
 
@@ -35,7 +35,7 @@ pub(super) enum Body {
 
 impl Body {
     /// By how many ways it must hold.
-    pub fn least(self) -> u32 {
+    pub fn min_groundings(self) -> u32 {
         if let Body::Chain(_, least) = self { least } else { 1 }
     }
 
@@ -117,12 +117,12 @@ impl<'a> Walk<'a> {
     pub fn ends<'w>(
         &'w self,
         body: Body,
-        asked: Asked,
+        direction: Direction,
         known: u32,
         most: usize,
         ends: &mut Ends<'w>,
     ) -> bool {
-        let tail = asked == Asked::Tail;
+        let tail = direction == Direction::Tail;
         ends.keep(match body {
             Body::Chain(steps, _) => {
                 let back = || [steps[2], steps[1], steps[0]].map(|step| self.inverse(step));
@@ -140,7 +140,14 @@ impl<'a> Walk<'a> {
     }
 
     /// By how many of the `most` ways that a body holds for a fact of `target` it does so without that very fact.
-    pub fn fair_ways(&self, body: Body, target: Predicate, head: u32, tail: u32, most: u32) -> u32 {
+    pub fn leave_one_out_groundings(
+        &self,
+        body: Body,
+        target: Predicate,
+        head: u32,
+        tail: u32,
+        most: u32,
+    ) -> u32 {
         let half = self.facts.predicates() as u32;
         let itself = |step: Step, from: u32, to: u32| {
             (step == target.0 && (from, to) == (head, tail))
@@ -188,7 +195,7 @@ impl<'a> Walk<'a> {
             Some(constant) if mark.step == IS => Literal::any_of(vec![Atom::Is(end, Entity(constant))]),
             constant => literal(mark.step, end, constant.map_or(free, |c| Term::Constant(Entity(c)))),
         };
-        let least = body.least();
+        let least = body.min_groundings();
         let body = match body {
             Body::Chain(steps, _) => {
                 let steps: Vec<Step> = steps.into_iter().filter(|&step| step != IS).collect();
@@ -204,7 +211,7 @@ impl<'a> Walk<'a> {
             Body::Y(y) => vec![mark(y, Term::Y, Term::Z(1))],
             Body::Both(x, y) => vec![mark(x, Term::X, Term::Z(1)), mark(y, Term::Y, Term::Z(2))],
         };
-        Rule::new(target, &body).at_least(least)
+        Rule::new(target, &body).with_min_groundings(least)
     }
 }
 
@@ -232,28 +239,31 @@ mod tests {
         bodies.extend(marks.iter().map(|&mark| Body::Y(mark)));
         let (target, mut ends, mut seen) = (Predicate(1), Ends::new(11), 0);
         for body in bodies {
-            let least = body.least();
+            let least = body.min_groundings();
             let rule = walk.rule(body, target);
             let solver = Solver::new(&rule, &facts, Limits::default()).expect("a sound rule");
             for known in 0..11 {
-                for asked in [Asked::Tail, Asked::Head] {
-                    if matches!((body, asked), (Body::X(_), Asked::Tail) | (Body::Y(_), Asked::Head)) {
+                for direction in [Direction::Tail, Direction::Head] {
+                    if matches!(
+                        (body, direction),
+                        (Body::X(_), Direction::Tail) | (Body::Y(_), Direction::Head)
+                    ) {
                         continue;
                     }
-                    assert!(walk.ends(body, asked, known, usize::MAX, &mut ends));
-                    let exact = match asked {
-                        Asked::Tail => solver.tails(Entity(known)),
-                        Asked::Head => solver.heads(Entity(known)),
+                    assert!(walk.ends(body, direction, known, usize::MAX, &mut ends));
+                    let exact = match direction {
+                        Direction::Tail => solver.tails(Entity(known)),
+                        Direction::Head => solver.heads(Entity(known)),
                     };
                     let often = (0..ends.list().len()).filter(|&place| ends.ways(place) >= least);
                     let walked: Vec<u32> = often.map(|place| ends.list()[place]).collect();
                     assert_eq!(walked, exact.value.iter().map(|e| e.0).collect::<Vec<_>>(), "{rule:?}");
                     for end in walked {
-                        let (head, tail) = asked.pair(Entity(known), Entity(end));
+                        let (head, tail) = direction.pair(Entity(known), Entity(end));
                         let fact = Triple { head, predicate: target, tail };
                         if facts.holds(fact) {
                             let fair = solver.holds_without(head, tail, fact).value;
-                            let ways = walk.fair_ways(body, target, head.0, tail.0, least);
+                            let ways = walk.leave_one_out_groundings(body, target, head.0, tail.0, least);
                             assert_eq!(ways >= least, fair, "{rule:?} {fact:?}");
                             seen += usize::from(!fair);
                         }

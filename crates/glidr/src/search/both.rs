@@ -5,12 +5,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 
-use super::RuleSet;
 use crate::error::Result;
+use crate::graph::Direction;
 use crate::graph::{Dataset, Entity, Graph, Predicate, Triple};
 use crate::infer::lane_width;
 use crate::model::{Background, Model};
-use crate::rank::{Asked, Bounds, REFUSED, Ranking, Scorer, TIE, Truth, irreflexive, questions, truth};
+use crate::rank::{Bounds, REFUSED, Ranking, Scorer, TIE, Truth, irreflexive, questions, truth};
+use crate::rule::RuleSet;
 use crate::solve::{Ended, Facts, Limits, Solver};
 
 /// How far, relative to it, a score may be above its bound: sums in another order differ by a little.
@@ -19,7 +20,7 @@ const SLACK: f64 = 1e-4;
 /// One question's answer with its rank under each share.
 pub(super) struct Answer {
     pub fact: Triple,
-    pub asked: Asked,
+    pub direction: Direction,
     /// One for each share.
     pub ranks: Vec<f64>,
 }
@@ -58,9 +59,9 @@ impl Both<'_> {
         let facts = Facts::from(&Background::Train.graph(data, None));
         let view = model.view(data, Background::Train)?;
         let (truth, questions) = (truth(data), questions(&held_out));
-        let mut tasks: BTreeMap<(Predicate, Asked), Vec<Entity>> = BTreeMap::new();
-        for &(predicate, asked, known) in questions.keys() {
-            tasks.entry((predicate, asked)).or_default().push(known);
+        let mut tasks: BTreeMap<(Predicate, Direction), Vec<Entity>> = BTreeMap::new();
+        for &(predicate, direction, known) in questions.keys() {
+            tasks.entry((predicate, direction)).or_default().push(known);
         }
         for known in tasks.values_mut() {
             known.sort_unstable();
@@ -76,8 +77,8 @@ impl Both<'_> {
         let (done, all) = (AtomicUsize::new(0), 2 * held_out.len());
         let answered: Vec<(Vec<Answer>, Ended)> = tasks
             .par_iter()
-            .map(|(&(predicate, asked), known)| {
-                let found = room.task(predicate, asked, known, &shares(predicate))?;
+            .map(|(&(predicate, direction), known)| {
+                let found = room.task(predicate, direction, known, &shares(predicate))?;
                 let now = done.fetch_add(found.0.len(), Ordering::Relaxed) + found.0.len();
                 watch(now, all);
                 Ok(found)
@@ -94,7 +95,7 @@ impl Room<'_> {
     fn task(
         &self,
         predicate: Predicate,
-        asked: Asked,
+        direction: Direction,
         known: &[Entity],
         shares: &[f64],
     ) -> Result<(Vec<Answer>, Ended)> {
@@ -113,16 +114,16 @@ impl Room<'_> {
         for known in known.chunks(lane_width(self.graph)) {
             let bounds: Vec<Option<Bounds>> = match &scorer {
                 Some(scorer) if !self.both.plainly => {
-                    scorer.bounds(asked, known).into_iter().map(Some).collect()
+                    scorer.bounds(direction, known).into_iter().map(Some).collect()
                 }
                 _ => vec![None; known.len()],
             };
             for (&known, bounds) in known.iter().zip(&bounds) {
-                let (hard, how) = self.searched(set, &solvers, asked, known);
+                let (hard, how) = self.searched(set, &solvers, direction, known);
                 if how != Ended::Complete {
                     ended = how;
                 }
-                let key = (predicate, asked, known);
+                let key = (predicate, direction, known);
                 self.question(key, &hard, scorer.as_ref(), bounds.as_ref(), shares, &mut answers);
             }
         }
@@ -134,12 +135,12 @@ impl Room<'_> {
         &self,
         set: Option<&RuleSet>,
         solvers: &[Solver],
-        asked: Asked,
+        direction: Direction,
         known: Entity,
     ) -> (Vec<f64>, Ended) {
         let entities = self.graph.entities();
         let Some(set) = set else { return (vec![0.0; entities], Ended::Complete) };
-        let (mut scores, ended) = set.scores(solvers, asked, known, entities);
+        let (mut scores, ended) = set.scores(solvers, direction, known, entities);
         if self.irreflexive[set.target.index()] {
             scores[known.index()] = 0.0;
         }
@@ -154,16 +155,16 @@ impl Room<'_> {
 
     fn question(
         &self,
-        key: (Predicate, Asked, Entity),
+        key: (Predicate, Direction, Entity),
         hard: &[f64],
         scorer: Option<&Scorer>,
         bounds: Option<&Bounds>,
         shares: &[f64],
         answers: &mut Vec<Answer>,
     ) {
-        let (predicate, asked, known) = key;
+        let (predicate, direction, known) = key;
         let (targets, true_answers) = (&self.questions[&key], &self.truth[&key]);
-        let pairs = |of: &[Entity]| -> Vec<_> { of.iter().map(|&e| asked.pair(known, e)).collect() };
+        let pairs = |of: &[Entity]| -> Vec<_> { of.iter().map(|&e| direction.pair(known, e)).collect() };
         let scores = |of: &[Entity]| -> Vec<f64> {
             let found = scorer.map_or(vec![0.0; of.len()], |scorer| scorer.scores(&pairs(of)));
             found.into_iter().map(f64::from).collect()
@@ -175,7 +176,7 @@ impl Room<'_> {
         let most = match (scorer, bounds) {
             (None, _) => 0.0,
             (Some(scorer), Some(_)) => scorer
-                .best(asked, known, 1, |entity| !is_refused(entity))
+                .best(direction, known, 1, |entity| !is_refused(entity))
                 .first()
                 .map_or(0.0, |best| f64::from(best.score)),
             (Some(_), None) => scores(&everyone).into_iter().fold(0.0, f64::max),
@@ -196,28 +197,28 @@ impl Room<'_> {
         let lowest = |place: usize| goals.iter().map(|goal| goal[place]).fold(f64::INFINITY, f64::min);
         let floors: Vec<f64> = (0..shares.len()).map(|place| lowest(place) * (1.0 - 2.0 * tie)).collect();
         // A rival counts only where it could reach the lowest goal under some share.
-        let counts = |rival: &Entity| {
+        let counts = |negative: &Entity| {
             let Some(bounds) = bounds else { return true };
-            let most = soft(f64::from(bounds.of(*rival)) * (1.0 + SLACK));
-            shares.iter().zip(&floors).any(|(&share, &floor)| joined(share, *rival, most) >= floor)
+            let most = soft(f64::from(bounds.of(*negative)) * (1.0 + SLACK));
+            shares.iter().zip(&floors).any(|(&share, &floor)| joined(share, *negative, most) >= floor)
         };
-        let mut rivals = everyone;
-        rivals.retain(|rival| true_answers.binary_search(rival).is_err() && counts(rival));
-        let rival_scores = scores(&rivals);
+        let mut negatives = everyone;
+        negatives.retain(|negative| true_answers.binary_search(negative).is_err() && counts(negative));
+        let rival_scores = scores(&negatives);
         for (&target, goals) in targets.iter().zip(&goals) {
-            let (head, tail) = asked.pair(known, target);
+            let (head, tail) = direction.pair(known, target);
             let fact = Triple { head, predicate, tail };
             let rank = |(&share, &goal): (&f64, &f64)| {
                 let (least, most) = (goal * (1.0 - tie), goal * (1.0 + tie));
                 let (mut above, mut ties) = (0usize, 0usize);
-                for (&rival, &score) in rivals.iter().zip(&rival_scores) {
-                    let score = joined(share, rival, soft(score));
+                for (&negative, &score) in negatives.iter().zip(&rival_scores) {
+                    let score = joined(share, negative, soft(score));
                     above += usize::from(score > most);
                     ties += usize::from(score >= least && score <= most);
                 }
-                1.0 + above as f64 + self.both.ranking.share_of(ties, fact, asked)
+                1.0 + above as f64 + self.both.ranking.share_of(ties, fact, direction)
             };
-            answers.push(Answer { fact, asked, ranks: shares.iter().zip(goals).map(rank).collect() });
+            answers.push(Answer { fact, direction, ranks: shares.iter().zip(goals).map(rank).collect() });
         }
     }
 }

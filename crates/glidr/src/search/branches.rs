@@ -4,7 +4,7 @@
 //! have, or none, say nothing and are left out.
 
 use crate::graph::{Entity, Predicate, Property, Triple};
-use crate::rule::{Atom, Literal, MOST_VARIABLES, Rule, Term};
+use crate::rule::{Atom, Literal, MAX_VARIABLES, Rule, Term};
 use crate::solve::Facts;
 
 /// What may be asked of one variable: a literal over it and perhaps another.
@@ -69,7 +69,7 @@ impl Branches {
     /// The rule with one branch more on one of its variables, where that promises more confidence; best first.
     /// Counted are the rule's own answers, of which a branch leaves some; of a chain's inner variable some
     /// entity in between must have it.
-    pub fn promising(&self, parent: &Parent, facts: &Facts, least: usize, doubt: f64) -> Vec<Rule> {
+    pub fn promising(&self, parent: &Parent, facts: &Facts, least: usize, smoothing: f64) -> Vec<Rule> {
         let (rule, target) = (parent.rule, parent.rule.target);
         let chain = chain(rule);
         let inner = chain.map(|_| Term::Z(1));
@@ -97,7 +97,7 @@ impl Branches {
         }
         let mut found: Vec<(f64, usize)> = Vec::new();
         for (place, &(body, hits)) in counts.iter().enumerate() {
-            let confidence = hits as f64 / (body as f64 + doubt);
+            let confidence = hits as f64 / (body as f64 + smoothing);
             if hits >= least && confidence > parent.confidence {
                 found.push((confidence, place));
             }
@@ -114,7 +114,7 @@ impl Branches {
 /// The rule with a branch on a variable; none where it has no room, or says so already.
 fn branched(rule: &Rule, branch: Branch, variable: Term) -> Option<Rule> {
     let other = Term::Z((rule.variables() - 1) as u8);
-    let room = rule.variables() < MOST_VARIABLES;
+    let room = rule.variables() < MAX_VARIABLES;
     let atom = match branch {
         Branch::Heads(predicate) => room.then_some(Atom::Pair(predicate, variable, other)),
         Branch::Tails(predicate) => room.then_some(Atom::Pair(predicate, other, variable)),

@@ -80,7 +80,8 @@ fn rule((first, second): Chain, target: Predicate, predicates: usize) -> Rule {
 /// Both bodies at once, joined by X and Y alone; none where that has too many variables.
 pub(super) fn both(a: &Rule, b: &Rule) -> Option<Rule> {
     let inner = a.variables() - 2;
-    if inner + b.variables() > crate::rule::MOST_VARIABLES || a.least() > 1 || b.least() > 1 {
+    if inner + b.variables() > crate::rule::MAX_VARIABLES || a.min_groundings() > 1 || b.min_groundings() > 1
+    {
         return None;
     }
     let moved = b.renamed(|term| match term {

@@ -7,14 +7,14 @@ use rayon::prelude::*;
 use super::fit::scores;
 use super::ground::{Ground, Whole};
 use super::pool::Pool;
-use super::rule_set::{Board, Join, RuleSet, Weighed};
 use super::{Ended, Fit, Report};
+use crate::graph::Direction;
 use crate::graph::{Predicate, Vocabulary};
-use crate::rank::Asked;
-use crate::rule::Number;
+use crate::rule::Weight;
+use crate::rule::{Aggregation, Aggregator, RuleSet, WeightedRule};
 
 /// The restraints that are tried when weights are fitted.
-pub(super) const RESTRAINTS: [f64; 6] = [0.3, 1.0, 3.0, 10.0, 30.0, 100.0];
+pub(super) const L2S: [f64; 6] = [0.3, 1.0, 3.0, 10.0, 30.0, 100.0];
 /// A target's own questions are joined by so many that count as all targets' mean: few questions of
 /// its own must not decide alone.
 pub(super) const SHARED_QUESTIONS: f64 = 100.0;
@@ -27,15 +27,15 @@ const BEST: usize = 10;
 
 /// One way of joining a target's rules.
 struct Way {
-    join: Join,
+    join: Aggregation,
     /// How weights were fitted.
     fit: Option<Fit>,
     /// Sums of reciprocal ranks on *valid*, where tails are asked for and where heads are.
     gain: [f64; 2],
     /// The pool's rules that count and their numbers, as they were judged.
-    judged: Vec<(usize, Number)>,
+    judged: Vec<(usize, Weight)>,
     /// Weights fitted to *valid* too, where that was done at once.
-    fitted: Option<Vec<(usize, Number)>>,
+    fitted: Option<Vec<(usize, Weight)>>,
 }
 
 /// What was tried for one target.
@@ -56,16 +56,16 @@ pub(super) struct Tried {
 
 impl Tried {
     /// Tries all ways of joining, and for sums these restraints.
-    pub fn new(target: Predicate, pool: Pool, ground: &dyn Ground, restraints: &[f64]) -> Self {
+    pub fn new(target: Predicate, pool: Pool, ground: &dyn Ground, l2s: &[f64]) -> Self {
         let fires = pool.fires();
         let numbers: Vec<f64> = pool.rules.iter().map(|rule| rule.confidence).collect();
         let mut ways = Vec::new();
-        for join in [Join::NoisyOr, Join::NoisyOr5, Join::MaxPlus] {
-            let mut board = Board::new(join, ground.places());
+        for join in [Aggregation::NoisyOr, Aggregation::NoisyOr5, Aggregation::MaxPlus] {
+            let mut board = Aggregator::new(join, ground.places());
             let mut best = vec![0usize; ground.places()];
             let mut judged = Vec::new();
             for (rule, fires) in fires.iter().enumerate() {
-                let mut counts = join == Join::NoisyOr;
+                let mut counts = join == Aggregation::NoisyOr;
                 for &place in *fires {
                     board.fire(place as usize, rule, numbers[rule]);
                     best[place as usize] += 1;
@@ -76,17 +76,17 @@ impl Tried {
                 }
             }
             let scores = board.scores(&numbers);
-            let gain = Asked::BOTH.map(|asked| ground.gain(&scores, asked));
+            let gain = Direction::BOTH.map(|direction| ground.gain(&scores, direction));
             ways.push(Way { join, fit: None, gain, judged, fitted: None });
         }
-        for (&restraint, fits) in restraints.iter().zip(ground.fits(&fires, restraints)) {
-            for (weights, doubting) in fits.into_iter().zip([false, true]) {
-                let gain = Asked::BOTH.map(|asked| {
-                    let weights: Vec<f64> = weights.iter().map(|weight| weight.of(asked)).collect();
-                    ground.gain(&scores(ground.places(), &fires, &weights), asked)
+        for (&l2, fits) in l2s.iter().zip(ground.fits(&fires, l2s)) {
+            for (weights, masking) in fits.into_iter().zip([false, true]) {
+                let gain = Direction::BOTH.map(|direction| {
+                    let weights: Vec<f64> = weights.iter().map(|weight| weight.of(direction)).collect();
+                    ground.gain(&scores(ground.places(), &fires, &weights), direction)
                 });
-                let (fit, judged) = (Some(Fit { restraint, doubting }), that_count(weights));
-                ways.push(Way { join: Join::Sum, fit, gain, judged, fitted: None });
+                let (fit, judged) = (Some(Fit { l2, masking }), that_count(weights));
+                ways.push(Way { join: Aggregation::Sum, fit, gain, judged, fitted: None });
             }
         }
         let (questions, measured, ended) = (ground.questions(), 0, Ended::Complete);
@@ -95,13 +95,14 @@ impl Tried {
 
     /// Fits weights to *valid* too, so that the places that rules fire on need not be kept: those of all ways that may
     /// yet be chosen.
-    pub fn fit_at_once(&mut self, ground: &dyn Ground, join: Option<Join>) {
+    pub fn fit_at_once(&mut self, ground: &dyn Ground, join: Option<Aggregation>) {
         let best = self.has_enough().then(|| self.best(&[], join));
         if self.questions > 0 {
             let fires = self.pool.fires();
             for (number, way) in self.ways.iter_mut().enumerate() {
-                let chosen = |asked: &Asked| best.is_none_or(|best| best[*asked as usize] == number);
-                let ends: Vec<Asked> = Asked::BOTH.into_iter().filter(chosen).collect();
+                let chosen =
+                    |direction: &Direction| best.is_none_or(|best| best[*direction as usize] == number);
+                let ends: Vec<Direction> = Direction::BOTH.into_iter().filter(chosen).collect();
                 if let Some(fit) = way.fit.filter(|_| !ends.is_empty()) {
                     way.fitted = Some(that_count(ground.refit(&fires, fit, &way.judged, &ends)));
                 }
@@ -115,14 +116,14 @@ impl Tried {
     fn sets(&self, ways: [&Way; 2]) -> [RuleSet; 2] {
         let fit = |way: &Way| match (way.fit, &self.ground) {
             (Some(fit), Some(ground)) if self.questions > 0 => {
-                that_count(ground.refit(&self.pool.fires(), fit, &way.judged, &Asked::BOTH))
+                that_count(ground.refit(&self.pool.fires(), fit, &way.judged, &Direction::BOTH))
             }
             _ => way.fitted.clone().unwrap_or_else(|| way.judged.clone()),
         };
         let tails = fit(ways[0]);
         let heads = if std::ptr::eq(ways[0], ways[1]) { tails.clone() } else { fit(ways[1]) };
-        let weigh = |[tails, heads]: [&[(usize, Number)]; 2]| {
-            let mut numbers: BTreeMap<usize, Number> = BTreeMap::new();
+        let weigh = |[tails, heads]: [&[(usize, Weight)]; 2]| {
+            let mut numbers: BTreeMap<usize, Weight> = BTreeMap::new();
             for &(rule, number) in tails {
                 numbers.entry(rule).or_insert(0.0.into()).tail = number.tail;
             }
@@ -130,7 +131,8 @@ impl Tried {
                 numbers.entry(rule).or_insert(0.0.into()).head = number.head;
             }
             let counts = numbers.into_iter().filter(|(_, number)| number.most() > 0.0);
-            let weighed = counts.map(|(rule, number)| Weighed { rule: self.pool.rule(rule), number });
+            let weighed =
+                counts.map(|(rule, number)| WeightedRule { rule: self.pool.rule(rule), weight: number });
             RuleSet::new(self.target, ways[0].join, weighed.collect())
         };
         [weigh(ways.map(|way| &way.judged[..])), weigh([&tails, &heads])]
@@ -142,7 +144,7 @@ impl Tried {
     }
 
     /// The best ways for tails and for heads, which join alike.
-    fn best(&self, mean: &[[f64; 2]], join: Option<Join>) -> [usize; 2] {
+    fn best(&self, mean: &[[f64; 2]], join: Option<Aggregation>) -> [usize; 2] {
         let shared = if self.has_enough() { 0.0 } else { SHARED_QUESTIONS / 2.0 };
         let value = |way: usize, end: usize| {
             self.ways[way].gain[end] + shared * mean.get(way).map_or(0.0, |mean| mean[end])
@@ -151,8 +153,8 @@ impl Tried {
         let alone = (0..self.ways.len()).map(|way| [way; 2]);
         let mut choices: Vec<[usize; 2]> =
             alone.filter(|[way, _]| join.is_none_or(|join| self.ways[*way].join == join)).collect();
-        let sums = || (0..self.ways.len()).filter(|&way| self.ways[way].join == Join::Sum);
-        if self.is_parted && join.is_none_or(|join| join == Join::Sum) {
+        let sums = || (0..self.ways.len()).filter(|&way| self.ways[way].join == Aggregation::Sum);
+        if self.is_parted && join.is_none_or(|join| join == Aggregation::Sum) {
             choices.extend(sums().flat_map(|tails| sums().map(move |heads| [tails, heads])));
         }
         let best = choices.into_iter().max_by(|&a, &b| both(a).total_cmp(&both(b)).then(b.cmp(&a)));
@@ -161,7 +163,7 @@ impl Tried {
 }
 
 /// The rules whose weights are not next to nothing; what is next to nothing is 0.
-fn that_count(weights: Vec<Number>) -> Vec<(usize, Number)> {
+fn that_count(weights: Vec<Weight>) -> Vec<(usize, Weight)> {
     let cut = |weight: f64| if weight >= LEAST_WEIGHT { weight } else { 0.0 };
     let weights = weights.into_iter().map(|weight| weight.map(cut)).enumerate();
     weights.filter(|(_, weight)| weight.most() > 0.0).collect()
@@ -171,7 +173,7 @@ fn that_count(weights: Vec<Number>) -> Vec<(usize, Number)> {
 /// fitted to *valid* too.
 pub(super) fn choose(
     tried: Vec<Tried>,
-    join: Option<Join>,
+    join: Option<Aggregation>,
     names: &Vocabulary,
 ) -> Vec<([RuleSet; 2], Report)> {
     let questions: usize = tried.iter().map(|tried| tried.questions).sum();
@@ -188,7 +190,7 @@ pub(super) fn choose(
             measured: tried.measured,
             pool: tried.pool.rules.len(),
             rules: sets[1].rules.len(),
-            join: ways[0].join,
+            aggregation: ways[0].join,
             tails: ways[0].fit,
             heads: ways[1].fit,
             valid_mrr: (ways[0].gain[0] + ways[1].gain[1]) / tried.questions.max(1) as f64,
@@ -213,7 +215,7 @@ mod tests {
         let rule =
             |p| Rule::new(Predicate(9), &[Literal::any_of(vec![Atom::Pair(Predicate(p), Term::X, Term::Y)])]);
         let base = vec![(0.5, vec![0, 3, 4], rule(0)), (0.4, vec![1, 2, 5], rule(1))];
-        let sizes = Sizes { base: 9, joined: 9, conjunctions: 0, least_support: 1, doubt: 1.0 };
+        let sizes = Sizes { base: 9, joined: 9, conjunctions: 0, least_support: 1, smoothing: 1.0 };
         let pool = Pool::of(base, 6, &[0, 2], &[0, 1, 2, 3, 4, 5], sizes);
         let whole = Whole::new(universe, &[(0, 1), (1, 1)], vec![(2, 3)]);
         (Tried::new(Predicate(9), pool, &whole, &[1.0]), whole)
@@ -224,11 +226,12 @@ mod tests {
         let predicates = Names::new((0..10).map(|n| format!("p{n}")));
         let names = Vocabulary { predicates, ..Vocabulary::default() };
         let (mut at_once, ground) = tried();
-        at_once.fit_at_once(&ground, Some(Join::Sum));
+        at_once.fit_at_once(&ground, Some(Aggregation::Sum));
         let (mut later, ground) = tried();
         later.ground = Some(ground);
-        let chosen = [at_once, later].map(|tried| choose(vec![tried], Some(Join::Sum), &names).remove(0));
-        let numbers = |set: &RuleSet| set.rules.iter().map(|rule| rule.number.most()).collect::<Vec<_>>();
+        let chosen =
+            [at_once, later].map(|tried| choose(vec![tried], Some(Aggregation::Sum), &names).remove(0));
+        let numbers = |set: &RuleSet| set.rules.iter().map(|rule| rule.weight.most()).collect::<Vec<_>>();
         let [judged, fitted] = chosen[0].0.each_ref().map(numbers);
         assert_eq!(chosen[1].0.each_ref().map(numbers), [judged.clone(), fitted.clone()]);
         assert!(fitted[0] > judged[0], "{fitted:?} against {judged:?}");

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use super::fit::{Descent, STEPS, descend, scores};
 use super::lines::{Holds, Lines};
-use crate::rank::Asked;
+use crate::graph::Direction;
 
 /// So many times doubts are taken anew from the weights that the last ones led to.
 const DOUBTS: usize = 3;
@@ -17,7 +17,7 @@ const LOOK: i32 = 5;
 /// One question.
 struct Contest {
     answers: Range<usize>,
-    rivals: Range<usize>,
+    negatives: Range<usize>,
     /// Candidates without a place.
     silent: f64,
     /// Facts that may be missing here.
@@ -34,10 +34,12 @@ pub(super) struct Contests {
 
 impl Contests {
     /// The training questions, or these with those of *valid*.
-    pub fn new(lines: &Lines, fires: &[&[u32]], asked: Asked, with_valid: bool) -> Self {
+    pub fn new(lines: &Lines, fires: &[&[u32]], direction: Direction, with_valid: bool) -> Self {
         let (mut all, mut places) = (Vec::new(), 0);
         let mut numbers = vec![u32::MAX; lines.holds.len()];
-        for line in lines.all.iter().filter(|line| line.asked == asked && (with_valid || !line.from_valid)) {
+        for line in
+            lines.all.iter().filter(|line| line.direction == direction && (with_valid || !line.from_valid))
+        {
             let mut number = |counts: &dyn Fn(Holds) -> bool| {
                 let first = places;
                 for &(_, place) in
@@ -49,10 +51,10 @@ impl Contests {
                 first..places
             };
             let answers = number(&|holds| holds == Holds::Answer);
-            let rivals =
+            let negatives =
                 number(&|holds| holds == Holds::Rival || (holds == Holds::ValidRival && !with_valid));
             let (silent, missing) = (lines.silent(line) as f64, lines.missing(line, with_valid));
-            all.push(Contest { answers, rivals, silent, missing });
+            all.push(Contest { answers, negatives, silent, missing });
         }
         let renumber = |fires: &&[u32]| {
             let mut fires: Vec<u32> = fires.iter().map(|&place| numbers[place as usize]).collect();
@@ -64,54 +66,55 @@ impl Contests {
     }
 
     /// Weights for restraints from the strongest to the weakest, each from those before: fitted plainly, and doubting.
-    pub fn path(&self, restraints: &[f64]) -> Vec<[Vec<f64>; 2]> {
+    pub fn path(&self, l2s: &[f64]) -> Vec<[Vec<f64>; 2]> {
         let mut path: Vec<[Vec<f64>; 2]> = Vec::new();
-        for &restraint in restraints {
-            let plain = self.fit(restraint, false, path.last().map(|[plain, _]| plain.as_slice()));
-            let (mut doubting, times) =
+        for &l2 in l2s {
+            let plain = self.fit(l2, false, path.last().map(|[plain, _]| plain.as_slice()));
+            let (mut masking, times) =
                 path.last().map_or((plain.clone(), DOUBTS), |[_, last]| (last.clone(), 1));
             for _ in 0..times * usize::from(self.all.iter().any(|contest| contest.missing > 0)) {
-                doubting = self.fit(restraint, true, Some(&doubting));
+                masking = self.fit(l2, true, Some(&masking));
             }
-            path.push([plain, doubting]);
+            path.push([plain, masking]);
         }
         path
     }
 
     /// Weights from nothing or on from others; a fit that doubts needs these others.
-    pub fn fit(&self, restraint: f64, doubting: bool, from: Option<&[f64]>) -> Vec<f64> {
+    pub fn fit(&self, l2: f64, masking: bool, from: Option<&[f64]>) -> Vec<f64> {
         let fires: Vec<&[u32]> = self.fires.iter().map(Vec::as_slice).collect();
-        let doubted = match from {
-            Some(from) if doubting => self.doubted(&scores(self.places, &fires, from)),
+        let masked_negatives = match from {
+            Some(from) if masking => self.masked_negatives(&scores(self.places, &fires, from)),
             _ => vec![false; self.places],
         };
-        let d_scores = |scores: &[f64], d_scores: &mut [f64]| self.d_scores(&doubted, scores, d_scores);
+        let d_scores =
+            |scores: &[f64], d_scores: &mut [f64]| self.d_scores(&masked_negatives, scores, d_scores);
         let steps = if from.is_some() { STEPS / 3 } else { STEPS };
-        descend(self.places, &fires, &d_scores, Descent { l2: restraint, from, steps, look: LOOK })
+        descend(self.places, &fires, &d_scores, Descent { l2, from, steps, look: LOOK })
     }
 
     /// The rivals that may well be true though nothing says so: of each question as many of the likeliest as facts may
     /// be missing there.
-    fn doubted(&self, scores: &[f64]) -> Vec<bool> {
-        let mut doubted = vec![false; self.places];
+    fn masked_negatives(&self, scores: &[f64]) -> Vec<bool> {
+        let mut masked_negatives = vec![false; self.places];
         for contest in self.all.iter().filter(|contest| contest.missing > 0) {
             let mut likely: Vec<usize> =
-                contest.rivals.clone().filter(|&place| scores[place] > 0.0).collect();
+                contest.negatives.clone().filter(|&place| scores[place] > 0.0).collect();
             likely.sort_by(|&a, &b| scores[b].total_cmp(&scores[a]).then(a.cmp(&b)));
             for place in likely.into_iter().take(contest.missing) {
-                doubted[place] = true;
+                masked_negatives[place] = true;
             }
         }
-        doubted
+        masked_negatives
     }
 
     /// The derivative by each score of − Σ ln (e^s⁺ / (e^s⁺ + Σ e^s over the rivals)).
-    fn d_scores(&self, doubted: &[bool], scores: &[f64], d_scores: &mut [f64]) {
+    fn d_scores(&self, masked_negatives: &[bool], scores: &[f64], d_scores: &mut [f64]) {
         let power = |score: f64| if score == 0.0 { 1.0 } else { score.min(500.0).exp() };
         for contest in &self.all {
             let mut others = contest.silent;
-            for place in contest.rivals.clone() {
-                d_scores[place] = if doubted[place] { 0.0 } else { power(scores[place]) };
+            for place in contest.negatives.clone() {
+                d_scores[place] = if masked_negatives[place] { 0.0 } else { power(scores[place]) };
                 others += d_scores[place];
             }
             let mut pull = 0.0;
@@ -120,7 +123,7 @@ impl Contests {
                 pull += 1.0 / (own + others);
                 d_scores[place] = own / (own + others) - 1.0;
             }
-            d_scores[contest.rivals.clone()].iter_mut().for_each(|power| *power *= pull);
+            d_scores[contest.negatives.clone()].iter_mut().for_each(|power| *power *= pull);
         }
     }
 }
@@ -152,13 +155,15 @@ mod tests {
     }
 
     /// The loss by the scores of the sample's own places.
-    fn loss(lines: &Lines, scores: &[f64], asked: Asked, with_valid: bool) -> f64 {
+    fn loss(lines: &Lines, scores: &[f64], direction: Direction, with_valid: bool) -> f64 {
         let mut loss = 0.0;
-        for line in lines.all.iter().filter(|line| line.asked == asked && (with_valid || !line.from_valid)) {
-            let rivals: f64 = lines.of(line, Holds::Rival).map(|place| scores[place].exp()).sum();
+        for line in
+            lines.all.iter().filter(|line| line.direction == direction && (with_valid || !line.from_valid))
+        {
+            let negatives: f64 = lines.of(line, Holds::Rival).map(|place| scores[place].exp()).sum();
             for place in lines.of(line, Holds::Answer) {
                 let own = scores[place].exp();
-                loss -= (own / (own + rivals + lines.silent(line) as f64)).ln();
+                loss -= (own / (own + negatives + lines.silent(line) as f64)).ln();
             }
         }
         loss
@@ -186,8 +191,10 @@ mod tests {
         let scores: Vec<f64> = (0..lines.holds.len()).map(|n| (n * 7 % 5) as f64 / 3.0).collect();
         let alone = alone(&lines);
         let fires: Vec<&[u32]> = alone.iter().map(|place| &place[..]).collect();
-        for (asked, with_valid) in Asked::BOTH.into_iter().flat_map(|asked| [(asked, false), (asked, true)]) {
-            let contests = Contests::new(&lines, &fires, asked, with_valid);
+        for (direction, with_valid) in
+            Direction::BOTH.into_iter().flat_map(|direction| [(direction, false), (direction, true)])
+        {
+            let contests = Contests::new(&lines, &fires, direction, with_valid);
             let (here, mut d_here) = (here(&contests, &scores), vec![f64::NAN; contests.places]);
             contests.d_scores(&vec![false; contests.places], &here, &mut d_here);
             assert!(!d_here.is_empty() && d_here.iter().all(|d| d.is_finite()));
@@ -196,7 +203,7 @@ mod tests {
                 let moved = |by: f64| {
                     let mut scores = scores.clone();
                     scores[place] += by;
-                    loss(&lines, &scores, asked, with_valid)
+                    loss(&lines, &scores, direction, with_valid)
                 };
                 let difference = (moved(1e-5) - moved(-1e-5)) / 2e-5;
                 assert!((d - difference).abs() < 1e-6, "{place}: {d} against {difference}");
@@ -211,12 +218,13 @@ mod tests {
         let alone = alone(&lines);
         let fires: Vec<&[u32]> = alone.iter().map(|place| &place[..]).collect();
         // Known are one fact and two of *valid*, and two may be missing; so of three known tails two.
-        let contests = Contests::new(&lines, &fires, Asked::Tail, true);
-        let doubted = contests.doubted(&here(&contests, &scores));
-        let line = lines.all.iter().find(|line| line.from_valid && line.asked == Asked::Tail).expect("one");
+        let contests = Contests::new(&lines, &fires, Direction::Tail, true);
+        let masked_negatives = contests.masked_negatives(&here(&contests, &scores));
+        let line =
+            lines.all.iter().find(|line| line.from_valid && line.direction == Direction::Tail).expect("one");
         let of = |entity: u32| {
             let place = line.places.iter().find(|(of, _)| *of == entity).expect("a place").1;
-            doubted[contests.fires[place as usize][0] as usize]
+            masked_negatives[contests.fires[place as usize][0] as usize]
         };
         assert_eq!([1, 2, 3, 4, 6].map(of), [false, false, true, true, false]);
     }
@@ -226,7 +234,7 @@ mod tests {
         let lines = lines();
         let alone = alone(&lines);
         let fires: Vec<&[u32]> = alone.iter().map(|place| &place[..]).collect();
-        let [tails, heads] = Asked::BOTH.map(|asked| Contests::new(&lines, &fires, asked, true));
+        let [tails, heads] = Direction::BOTH.map(|direction| Contests::new(&lines, &fires, direction, true));
         for (tail, head) in tails.fires.iter().zip(&heads.fires) {
             assert_eq!(tail.len() + head.len(), 1);
         }
@@ -241,10 +249,10 @@ mod tests {
             places.iter().copied().filter(|&place| lines.holds[place as usize] == Holds::Answer).collect();
         let some: Vec<u32> = places.iter().copied().filter(|place| place % 3 != 1).collect();
         let fires: Vec<&[u32]> = vec![&answers, &some, &places];
-        let contests = Contests::new(&lines, &fires, Asked::Tail, false);
+        let contests = Contests::new(&lines, &fires, Direction::Tail, false);
         let objective = |weights: &[f64]| {
-            let restraint: f64 = weights.iter().map(|weight| weight * weight / 2.0).sum();
-            loss(&lines, &scores(lines.holds.len(), &fires, weights), Asked::Tail, false) + restraint
+            let l2: f64 = weights.iter().map(|weight| weight * weight / 2.0).sum();
+            loss(&lines, &scores(lines.holds.len(), &fires, weights), Direction::Tail, false) + l2
         };
         let on = objective(&contests.path(&[20.0, 5.0, 1.0])[2][0]);
         let from_nothing = objective(&contests.fit(1.0, false, None));

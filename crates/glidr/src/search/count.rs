@@ -3,8 +3,8 @@
 use super::bodies::{Body, Walk};
 use super::ends::Ends;
 use super::lines::Lines;
+use crate::graph::Direction;
 use crate::graph::Predicate;
-use crate::rank::Asked;
 
 /// A body may answer so many questions at once before it counts as too broad.
 const FREE_QUESTIONS: usize = 30;
@@ -28,14 +28,14 @@ impl Counted {
     }
 
     /// How sure it is in the direction where it is surer.
-    pub fn confidence(&self, doubt: f64) -> f64 {
-        let of = |(hits, answers): (usize, usize)| hits as f64 / (answers as f64 + doubt);
+    pub fn confidence(&self, smoothing: f64) -> f64 {
+        let of = |(hits, answers): (usize, usize)| hits as f64 / (answers as f64 + smoothing);
         of(self.ways[0]).max(of(self.ways[1]))
     }
 
     /// What it finds times how surely, both directions together.
-    pub fn value(&self, doubt: f64) -> f64 {
-        let of = |(hits, answers): (usize, usize)| hits as f64 * hits as f64 / (answers as f64 + doubt);
+    pub fn value(&self, smoothing: f64) -> f64 {
+        let of = |(hits, answers): (usize, usize)| hits as f64 * hits as f64 / (answers as f64 + smoothing);
         of(self.ways[0]) + of(self.ways[1])
     }
 }
@@ -88,11 +88,11 @@ impl Lines {
         let mut links = [MOST_LINKS * FREE_QUESTIONS; 2];
         let reached = |ways: u32| leasts.iter().take_while(|&&least| ways >= least).count();
         for (number, line) in self.all.iter().enumerate().filter(|(_, line)| !line.from_valid) {
-            let way = usize::from(line.asked == Asked::Head);
+            let way = usize::from(line.direction == Direction::Head);
             if tallies.iter().all(|tally| tally.left[way].is_none()) {
                 continue;
             }
-            let is_short = walk.ends(body, line.asked, line.known, links[way].min(*left), &mut ends);
+            let is_short = walk.ends(body, line.direction, line.known, links[way].min(*left), &mut ends);
             *left = left.saturating_sub(ends.links);
             if !is_short && *left == 0 {
                 return vec![None; leasts.len()];
@@ -109,7 +109,7 @@ impl Lines {
             for (place, &end) in ends.list().iter().enumerate() {
                 let ways = ends.ways(place).min(leasts[leasts.len() - 1]);
                 let (ways, hit) = if line.answers.binary_search(&end).is_ok() {
-                    (line.fair_ways(walk, target, body, end, ways), 1)
+                    (line.leave_one_out_groundings(walk, target, body, end, ways), 1)
                 } else if line.left_out.binary_search(&end).is_err() {
                     (ways, 0)
                 } else {
@@ -160,7 +160,7 @@ mod tests {
                 let mut ways = [(0, 0); 2];
                 for line in &lines.all {
                     for end in (0..11).filter(|end| line.left_out.binary_search(end).is_err()) {
-                        let (head, tail) = line.asked.pair(Entity(line.known), Entity(end));
+                        let (head, tail) = line.direction.pair(Entity(line.known), Entity(end));
                         let place = line.places.iter().find(|(entity, _)| *entity == end).map(|of| of.1);
                         let holds = solver.holds(head, tail).value;
                         let is_answer =
@@ -173,7 +173,7 @@ mod tests {
                         let fired = place.is_some_and(|place| fires.binary_search(&place).is_ok());
                         assert_eq!(fired, fair, "{rule:?} {fact:?}");
                         if !line.from_valid {
-                            let way = &mut ways[usize::from(line.asked == Asked::Head)];
+                            let way = &mut ways[usize::from(line.direction == Direction::Head)];
                             way.0 += usize::from(fired && is_answer);
                             way.1 += usize::from(fired);
                         }

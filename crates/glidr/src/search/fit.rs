@@ -4,7 +4,7 @@
 //! each rule. The score of a pair is the sum of the weights of its rules.
 
 use super::universe::Universe;
-use crate::downhill::Downhill;
+use crate::util::projected_adam::ProjectedAdam;
 
 /// Steps of a fit from nothing.
 pub(super) const STEPS: i32 = 150;
@@ -44,7 +44,7 @@ pub(super) fn descend(
     Descent { l2, from, steps, look }: Descent,
 ) -> Vec<f64> {
     let mut weights = from.map_or_else(|| vec![0.0; rules.len()], <[f64]>::to_vec);
-    let mut downhill = Downhill::new(rules.len());
+    let mut projected_adam = ProjectedAdam::new(rules.len());
     let (mut scores, mut d_scores) = (vec![0.0; places], vec![0.0; places]);
     let mut is_idle = vec![false; rules.len()];
     for step in 1..=steps {
@@ -56,7 +56,7 @@ pub(super) fn descend(
                 continue;
             }
             let d = sum_at(&d_scores, fires) + l2 * weights[number];
-            downhill.step(number, &mut weights[number], d, step, rate);
+            projected_adam.step(number, &mut weights[number], d, step, rate);
             is_idle[number] = weights[number] == 0.0 && d >= 0.0;
         }
     }
@@ -97,7 +97,7 @@ pub(super) struct Truth {
     /// For every pair of the universe whether it is true.
     pub inside: Vec<bool>,
     /// For every pair of the universe whether it may well be true though nothing says so: it is no rival.
-    doubted: Vec<bool>,
+    masked_negatives: Vec<bool>,
     /// True pairs that no rule fires on.
     pub outside: Vec<(u32, u32)>,
 }
@@ -106,7 +106,7 @@ impl Truth {
     pub fn new(universe: &Universe, pairs: impl Iterator<Item = (u32, u32)>) -> Self {
         let mut truth = Truth {
             inside: vec![false; universe.len()],
-            doubted: vec![false; universe.len()],
+            masked_negatives: vec![false; universe.len()],
             outside: Vec::new(),
         };
         for pair in pairs {
@@ -120,17 +120,17 @@ impl Truth {
 
     /// The same, but the `most` pairs of highest score that are not known to be true are no rivals.
     /// Some facts are missing from any data, and a pair that many rules agree on may be one of them.
-    pub fn doubting(&self, scores: &[f64], most: usize) -> Self {
+    pub fn masking(&self, scores: &[f64], most: usize) -> Self {
         let mut order: Vec<usize> =
             (0..scores.len()).filter(|&place| !self.inside[place] && scores[place] > 0.0).collect();
         order.sort_by(|&a, &b| scores[b].total_cmp(&scores[a]).then(a.cmp(&b)));
         let mut truth = self.clone();
-        order.into_iter().take(most).for_each(|place| truth.doubted[place] = true);
+        order.into_iter().take(most).for_each(|place| truth.masked_negatives[place] = true);
         truth
     }
 
-    fn is_rival(&self, place: usize) -> bool {
-        !self.inside[place] && !self.doubted[place]
+    fn is_negative(&self, place: usize) -> bool {
+        !self.inside[place] && !self.masked_negatives[place]
     }
 
     /// The derivative of the loss by each score.
@@ -141,7 +141,7 @@ impl Truth {
             // Pairs that no rule fires on have score 0, hence power 1.
             let mut others = vec![universe.entities as f64; universe.entities];
             for (place, &pair) in universe.pairs.iter().enumerate() {
-                others[line_of(pair)] += if self.is_rival(place) { powers[place] - 1.0 } else { -1.0 };
+                others[line_of(pair)] += if self.is_negative(place) { powers[place] - 1.0 } else { -1.0 };
             }
             for &pair in &self.outside {
                 others[line_of(pair)] -= 1.0;
@@ -155,7 +155,8 @@ impl Truth {
                 pull[line_of(pair)] += 1.0 / sum;
                 d_scores[place] += powers[place] / sum - 1.0;
             }
-            for (place, &pair) in universe.pairs.iter().enumerate().filter(|(place, _)| self.is_rival(*place))
+            for (place, &pair) in
+                universe.pairs.iter().enumerate().filter(|(place, _)| self.is_negative(*place))
             {
                 d_scores[place] += powers[place] * pull[line_of(pair)];
             }
@@ -168,17 +169,17 @@ impl Truth {
         let score = |pair| universe.find(pair).map_or(0.0, |place| scores[place]);
         let is_true =
             |pair| self.outside.contains(&pair) || universe.find(pair).is_some_and(|p| self.inside[p]);
-        let is_doubted = |pair| universe.find(pair).is_some_and(|place| self.doubted[place]);
+        let is_doubted = |pair| universe.find(pair).is_some_and(|place| self.masked_negatives[place]);
         let n = universe.entities as u32;
         let all: Vec<(u32, u32)> = (0..n).flat_map(|h| (0..n).map(move |t| (h, t))).collect();
         let mut loss = 0.0;
         for &(head, tail) in all.iter().filter(|pair| is_true(**pair)) {
             for same in [|a: (u32, u32), b: (u32, u32)| a.0 == b.0, |a: (u32, u32), b: (u32, u32)| a.1 == b.1]
             {
-                let rivals = all
+                let negatives = all
                     .iter()
                     .filter(|pair| same(**pair, (head, tail)) && !is_true(**pair) && !is_doubted(**pair));
-                let sum: f64 = rivals.map(|&pair| score(pair).exp()).sum();
+                let sum: f64 = negatives.map(|&pair| score(pair).exp()).sum();
                 let own = score((head, tail)).exp();
                 loss -= (own / (own + sum)).ln();
             }
@@ -201,8 +202,8 @@ mod tests {
     fn the_derivative_agrees_with_a_finite_difference() {
         let (universe, truth) = small();
         let scores = [0.5, 0.2, 1.5, 0.0, 0.7, 0.1];
-        let truth = truth.doubting(&scores, 1);
-        assert_eq!(truth.doubted, [false, false, false, false, true, false]);
+        let truth = truth.masking(&scores, 1);
+        assert_eq!(truth.masked_negatives, [false, false, false, false, true, false]);
         let d = truth.d_scores(&universe, &scores);
         for place in 0..scores.len() {
             let moved = |by: f64| {

@@ -3,8 +3,8 @@
 use super::Fit;
 use super::fit::{Truth, fit, scores};
 use super::universe::Universe;
-use crate::rank::Asked;
-use crate::rule::Number;
+use crate::graph::Direction;
+use crate::rule::Weight;
 
 /// What rules are judged by and fitted to.
 pub(super) trait Ground {
@@ -13,13 +13,19 @@ pub(super) trait Ground {
     /// Questions of *valid*.
     fn questions(&self) -> usize;
     /// The sum of reciprocal ranks over the questions of *valid* that ask for one end, given the scores of candidates.
-    fn gain(&self, scores: &[f64], asked: Asked) -> f64;
+    fn gain(&self, scores: &[f64], direction: Direction) -> f64;
     /// Whether the weights for tails are others than those for heads; on small graphs one for both serves as well.
     fn is_parted(&self) -> bool;
     /// Weights fitted to the training facts under each restraint: plainly, and by a fit that doubts.
-    fn fits(&self, fires: &[&[u32]], restraints: &[f64]) -> Vec<[Vec<Number>; 2]>;
+    fn fits(&self, fires: &[&[u32]], l2s: &[f64]) -> Vec<[Vec<Weight>; 2]>;
     /// Weights for these ends fitted to the facts of *valid* too, perhaps on from those that were judged without them.
-    fn refit(&self, fires: &[&[u32]], fit: Fit, judged: &[(usize, Number)], ends: &[Asked]) -> Vec<Number>;
+    fn refit(
+        &self,
+        fires: &[&[u32]],
+        fit: Fit,
+        judged: &[(usize, Weight)],
+        ends: &[Direction],
+    ) -> Vec<Weight>;
 }
 
 /// All pairs that any rule fires on.
@@ -38,16 +44,9 @@ impl Whole {
     }
 
     /// The fit that takes the likeliest pairs by some weights for facts that are missing.
-    fn doubting(
-        &self,
-        fires: &[&[u32]],
-        weights: &[f64],
-        truth: &Truth,
-        missing: usize,
-        restraint: f64,
-    ) -> Vec<f64> {
-        let truth = truth.doubting(&scores(self.universe.len(), fires, weights), missing);
-        fit(&self.universe, fires, &truth, restraint)
+    fn masking(&self, fires: &[&[u32]], weights: &[f64], truth: &Truth, missing: usize, l2: f64) -> Vec<f64> {
+        let truth = truth.masking(&scores(self.universe.len(), fires, weights), missing);
+        fit(&self.universe, fires, &truth, l2)
     }
 }
 
@@ -60,8 +59,8 @@ impl Ground for Whole {
         2 * self.valid.len()
     }
 
-    fn gain(&self, scores: &[f64], asked: Asked) -> f64 {
-        let gain = |&pair: &(u32, u32)| reciprocal_rank(&self.universe, &self.all, scores, asked, pair);
+    fn gain(&self, scores: &[f64], direction: Direction) -> f64 {
+        let gain = |&pair: &(u32, u32)| reciprocal_rank(&self.universe, &self.all, scores, direction, pair);
         self.valid.iter().map(gain).sum()
     }
 
@@ -69,22 +68,22 @@ impl Ground for Whole {
         false
     }
 
-    fn fits(&self, fires: &[&[u32]], restraints: &[f64]) -> Vec<[Vec<Number>; 2]> {
-        let fits = |&restraint: &f64| {
-            let plain = fit(&self.universe, fires, &self.truth, restraint);
+    fn fits(&self, fires: &[&[u32]], l2s: &[f64]) -> Vec<[Vec<Weight>; 2]> {
+        let fits = |&l2: &f64| {
+            let plain = fit(&self.universe, fires, &self.truth, l2);
             // As many facts again as valid has may be missing, and its own.
-            let doubting = self.doubting(fires, &plain, &self.truth, 2 * self.valid.len(), restraint);
-            [plain, doubting].map(|weights| weights.into_iter().map(Number::from).collect())
+            let masking = self.masking(fires, &plain, &self.truth, 2 * self.valid.len(), l2);
+            [plain, masking].map(|weights| weights.into_iter().map(Weight::from).collect())
         };
-        restraints.iter().map(fits).collect()
+        l2s.iter().map(fits).collect()
     }
 
-    fn refit(&self, fires: &[&[u32]], how: Fit, _: &[(usize, Number)], _: &[Asked]) -> Vec<Number> {
-        let mut weights = fit(&self.universe, fires, &self.all, how.restraint);
-        if how.doubting {
-            weights = self.doubting(fires, &weights, &self.all, self.valid.len(), how.restraint);
+    fn refit(&self, fires: &[&[u32]], how: Fit, _: &[(usize, Weight)], _: &[Direction]) -> Vec<Weight> {
+        let mut weights = fit(&self.universe, fires, &self.all, how.l2);
+        if how.masking {
+            weights = self.masking(fires, &weights, &self.all, self.valid.len(), how.l2);
         }
-        weights.into_iter().map(Number::from).collect()
+        weights.into_iter().map(Weight::from).collect()
     }
 }
 
@@ -93,7 +92,7 @@ fn reciprocal_rank(
     universe: &Universe,
     truth: &Truth,
     scores: &[f64],
-    asked: Asked,
+    direction: Direction,
     (head, tail): (u32, u32),
 ) -> f64 {
     let goal = universe.find((head, tail)).map_or(0.0, |place| scores[place]);
@@ -106,12 +105,12 @@ fn reciprocal_rank(
             equal += usize::from(scores[place] == goal);
         }
     };
-    let outside = match asked {
-        Asked::Tail => {
+    let outside = match direction {
+        Direction::Tail => {
             universe.row(head).for_each(&mut meet);
             truth.outside.iter().filter(|pair| pair.0 == head).count()
         }
-        Asked::Head => {
+        Direction::Head => {
             universe.column(tail).iter().copied().for_each(&mut meet);
             truth.outside.iter().filter(|pair| pair.1 == tail).count()
         }

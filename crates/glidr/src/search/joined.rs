@@ -13,13 +13,13 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::RuleSet;
 use super::both::{Answer, Both};
 use super::choose::SHARED_QUESTIONS;
 use crate::error::Result;
 use crate::graph::{Dataset, Predicate, Split};
 use crate::model::{Ensemble, Model};
 use crate::rank::{Rank, Ranked, Ranking, Ties, count};
+use crate::rule::RuleSet;
 use crate::solve::{Ended, Limits};
 
 /// The shares that are tried.
@@ -69,9 +69,9 @@ impl Joined {
         let (answers, _) = both.answer(&|_| SHARES.to_vec(), watch)?;
         let mut gains: BTreeMap<Predicate, ([f64; SHARES.len()], usize)> = BTreeMap::new();
         for answer in &answers {
-            let (gain, asked) = gains.entry(answer.fact.predicate).or_insert(([0.0; SHARES.len()], 0));
+            let (gain, direction) = gains.entry(answer.fact.predicate).or_insert(([0.0; SHARES.len()], 0));
             gain.iter_mut().zip(&answer.ranks).for_each(|(gain, rank)| *gain += 1.0 / rank);
-            *asked += 1;
+            *direction += 1;
         }
         let mean = |place: usize| {
             gains.values().map(|(gain, _)| gain[place]).sum::<f64>() / answers.len().max(1) as f64
@@ -86,12 +86,12 @@ impl Joined {
         targets.sort_unstable();
         targets.dedup();
         let shares = targets.iter().map(|target| {
-            let (own, asked) = gains.get(target).copied().unwrap_or(([0.0; SHARES.len()], 0));
+            let (own, direction) = gains.get(target).copied().unwrap_or(([0.0; SHARES.len()], 0));
             let place = best(&own);
             Share {
                 target: data.names().predicates.name(target.0).to_owned(),
                 share: SHARES[place],
-                valid_mrr: own[place] / asked.max(1) as f64,
+                valid_mrr: own[place] / direction.max(1) as f64,
             }
         });
         Ok(Joined { shares: shares.collect() })
@@ -112,7 +112,7 @@ impl Joined {
     }
 
     /// The slow twin of [`Joined::rank`]: scores every candidate, and must give the same ranks.
-    pub fn rank_plainly(
+    pub fn rank_exhaustive(
         &self,
         model: &Model,
         sets: &[RuleSet],
@@ -131,12 +131,13 @@ impl Joined {
             vec![self.shares.iter().find(|share| share.target == name).map_or(0.0, |share| share.share)]
         };
         let (answers, ended) = both.answer(&share, watch)?;
-        let rank = |answer: &Answer| Rank { fact: answer.fact, asked: answer.asked, rank: answer.ranks[0] };
+        let rank =
+            |answer: &Answer| Rank { fact: answer.fact, direction: answer.direction, rank: answer.ranks[0] };
         let mut ranks: Vec<Rank> = answers.iter().map(rank).collect();
-        ranks.sort_by_key(|rank| (rank.fact, rank.asked));
+        ranks.sort_by_key(|rank| (rank.fact, rank.direction));
         let left_out = data.split(ranking.split).len() - ranks.len() / 2;
         let rounds = ranking.rounds.unwrap_or(model.training.rounds);
-        let convention = ranking.convention(data, rounds, "soft and searched rules joined".into());
+        let protocol = ranking.protocol(data, rounds, "soft and searched rules joined".into());
         let mut without: Vec<Predicate> = ranks.iter().map(|rank| rank.fact.predicate).collect();
         without.sort_unstable();
         without.dedup();
@@ -144,7 +145,7 @@ impl Joined {
             let soft = model.target(names.predicates.name(predicate.0)).is_ok_and(|e| !e.rules.is_empty());
             !soft && both.sets.iter().all(|set| set.target != predicate)
         });
-        let mut ranked = count(ranks, &[], data, convention, left_out);
+        let mut ranked = count(ranks, &[], data, protocol, left_out);
         ranked.without_rules = without.iter().map(|p| names.predicates.name(p.0).to_owned()).collect();
         Ok((ranked, ended))
     }

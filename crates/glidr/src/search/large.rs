@@ -12,8 +12,8 @@ use super::lines::Lines;
 use super::listing::{Most, bodies};
 use super::pool::{Pool, Sizes};
 use crate::graph::{Entity, Predicate, Split};
-use crate::random::{Purpose, stream};
 use crate::solve::Ended;
+use crate::util::random::{Purpose, stream};
 
 /// Graphs with more pairs of entities are large.
 pub(super) const MOST_PAIRS: usize = 1 << 25;
@@ -28,9 +28,9 @@ const PAIRED: usize = 2500;
 /// Bodies that are kept for each rule that a search of the whole graph would keep.
 const KEPT: usize = 3;
 /// Rivals of one question for each of its answers, at most.
-const RIVALS: usize = 250;
+const NEGATIVES: usize = 250;
 /// The restraints that are tried.
-const RESTRAINTS: [f64; 4] = [100.0, 20.0, 5.0, 1.0];
+const L2S: [f64; 4] = [100.0, 20.0, 5.0, 1.0];
 /// The ways that a chain of several steps is measured with, at least.
 const WAYS: [u32; 8] = [1, 2, 3, 5, 9, 20, 50, 150];
 
@@ -84,7 +84,7 @@ impl Setting<'_> {
                 };
                 if answered.insert(found.sign) {
                     let body = body.in_ways(least);
-                    measured.push((found.confidence(search.doubt), found.value(search.doubt), body));
+                    measured.push((found.confidence(search.smoothing), found.value(search.smoothing), body));
                 }
             }
         }
@@ -103,11 +103,11 @@ impl Setting<'_> {
             joined: search.base,
             conjunctions: search.conjunctions / 3,
             least_support: search.least_support,
-            doubt: search.doubt,
+            smoothing: search.smoothing,
         };
         let pool = Pool::of(base, lines.holds.len(), &positives, &trained, sizes);
-        let mut tried = Tried::new(target, pool, &lines, &RESTRAINTS);
-        tried.fit_at_once(&lines, search.join);
+        let mut tried = Tried::new(target, pool, &lines, &L2S);
+        tried.fit_at_once(&lines, search.aggregation);
         (tried.measured, tried.ended) = (counted, ended);
         tried
     }
@@ -125,14 +125,14 @@ fn leasts(body: Body) -> &'static [u32] {
 fn fires(lines: &mut Lines, walk: &Walk, target: Predicate, bodies: &[Measured]) -> HashMap<Body, Vec<u32>> {
     let mut leasts: HashMap<Body, Vec<u32>> = HashMap::new();
     for (.., body) in bodies {
-        leasts.entry(body.in_ways(1)).or_default().push(body.least());
+        leasts.entry(body.in_ways(1)).or_default().push(body.min_groundings());
     }
     let mut fires = HashMap::new();
     for (.., body) in bodies {
         let body = body.in_ways(1);
         if let Some(mut leasts) = leasts.remove(&body) {
             leasts.sort_unstable();
-            let found = lines.fires(walk, target, body, &leasts, RIVALS);
+            let found = lines.fires(walk, target, body, &leasts, NEGATIVES);
             fires.extend(leasts.into_iter().map(|least| body.in_ways(least)).zip(found));
         }
     }

@@ -9,8 +9,8 @@ use std::collections::HashSet;
 
 use super::bodies::{Body, Walk};
 use super::ends::Ends;
+use crate::graph::Direction;
 use crate::graph::{Entity, Predicate};
-use crate::rank::Asked;
 
 /// What a place holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub(super) enum Holds {
 
 /// One question and its places.
 pub(super) struct Line {
-    pub asked: Asked,
+    pub direction: Direction,
     pub known: u32,
     pub from_valid: bool,
     /// Sorted.
@@ -38,9 +38,16 @@ pub(super) struct Line {
 
 impl Line {
     /// By how many of the `most` ways that a body fires on an answer it does so without the very fact that asks.
-    pub fn fair_ways(&self, walk: &Walk, target: Predicate, body: Body, answer: u32, most: u32) -> u32 {
-        let (head, tail) = self.asked.pair(Entity(self.known), Entity(answer));
-        walk.fair_ways(body, target, head.0, tail.0, most)
+    pub fn leave_one_out_groundings(
+        &self,
+        walk: &Walk,
+        target: Predicate,
+        body: Body,
+        answer: u32,
+        most: u32,
+    ) -> u32 {
+        let (head, tail) = self.direction.pair(Entity(self.known), Entity(answer));
+        walk.leave_one_out_groundings(body, target, head.0, tail.0, most)
     }
 
     /// (ways, end) of the ends that have no place yet though they are no known truth, those by most ways first.
@@ -85,31 +92,38 @@ impl Lines {
             known: walk.known(target),
         };
         for (pairs, from_valid) in [(train, false), (valid, true)] {
-            for asked in [Asked::Tail, Asked::Head] {
-                let ends = |&(head, tail): &(u32, u32)| match asked {
-                    Asked::Tail => (head, tail),
-                    Asked::Head => (tail, head),
+            for direction in [Direction::Tail, Direction::Head] {
+                let ends = |&(head, tail): &(u32, u32)| match direction {
+                    Direction::Tail => (head, tail),
+                    Direction::Head => (tail, head),
                 };
                 let mut questions: Vec<(u32, u32)> = pairs.iter().map(ends).collect();
                 questions.sort_unstable();
                 questions.dedup();
                 for one in questions.chunk_by(|a, b| a.0 == b.0) {
-                    lines.add(walk, target, asked, one, from_valid);
+                    lines.add(walk, target, direction, one, from_valid);
                 }
             }
         }
         lines
     }
 
-    fn add(&mut self, walk: &Walk, target: Predicate, asked: Asked, one: &[(u32, u32)], from_valid: bool) {
+    fn add(
+        &mut self,
+        walk: &Walk,
+        target: Predicate,
+        direction: Direction,
+        one: &[(u32, u32)],
+        from_valid: bool,
+    ) {
         let known = one[0].0;
-        let step = if asked == Asked::Tail { target.0 } else { walk.inverse(target.0) };
+        let step = if direction == Direction::Tail { target.0 } else { walk.inverse(target.0) };
         let answers: Vec<u32> = one.iter().map(|&(_, answer)| answer).collect();
         let mut left_out = walk.from(step, known).to_vec();
         if from_valid {
             let mut more: Vec<u32> = Vec::new();
             for &(head, tail) in &self.valid {
-                let (head, tail) = if asked == Asked::Tail { (head, tail) } else { (tail, head) };
+                let (head, tail) = if direction == Direction::Tail { (head, tail) } else { (tail, head) };
                 more.extend((head == known).then_some(tail));
             }
             left_out.extend(more);
@@ -119,7 +133,7 @@ impl Lines {
         let first = self.holds.len() as u32;
         let places = answers.iter().zip(first..).map(|(&answer, place)| (answer, place)).collect();
         self.holds.extend(answers.iter().map(|_| Holds::Answer));
-        self.all.push(Line { asked, known, from_valid, answers, left_out, places });
+        self.all.push(Line { direction, known, from_valid, answers, left_out, places });
     }
 
     /// Leaves out of every question its known end.
@@ -174,11 +188,14 @@ impl Lines {
         };
         for number in 0..self.all.len() {
             let line = &self.all[number];
-            walk.ends(body, line.asked, line.known, usize::MAX, &mut ends);
+            walk.ends(body, line.direction, line.known, usize::MAX, &mut ends);
             let mut meet = |place: u32, end: u32, ways: u32| {
                 let asks = self.holds[place as usize] == Holds::Answer && !line.from_valid;
                 let most = ways.min(leasts[leasts.len() - 1]);
-                fire(place, if asks { line.fair_ways(walk, target, body, end, most) } else { ways });
+                fire(
+                    place,
+                    if asks { line.leave_one_out_groundings(walk, target, body, end, most) } else { ways },
+                );
             };
             // By whichever is shorter, the body's answers or the question's places.
             if ends.list().len() < line.places.len() {
@@ -200,7 +217,7 @@ impl Lines {
             }
             for (ways, end) in line.new_rivals(&ends, leasts[0]).into_iter().take(room) {
                 let line = &mut self.all[number];
-                let (head, tail) = line.asked.pair(Entity(line.known), Entity(end));
+                let (head, tail) = line.direction.pair(Entity(line.known), Entity(end));
                 let is_valid = self.valid.contains(&(head.0, tail.0));
                 let place = self.holds.len() as u32;
                 self.holds.push(if is_valid { Holds::ValidRival } else { Holds::Rival });

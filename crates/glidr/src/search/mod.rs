@@ -22,7 +22,6 @@ mod listing;
 mod pool;
 mod propose;
 mod rank;
-mod rule_set;
 mod sampled;
 mod small;
 mod universe;
@@ -35,14 +34,13 @@ use branches::Branches;
 use choose::{Tried, choose};
 pub use joined::{Joined, Share};
 use rayon::prelude::*;
-pub use rule_set::{Join, RuleSet, Weighed};
 use serde::Serialize;
 
 use crate::error::Result;
 use crate::graph::{Dataset, Graph, Predicate};
 use crate::model::{Background, Model};
 use crate::rank::irreflexive;
-use crate::rule::Rule;
+use crate::rule::{Aggregation, Rule, RuleSet};
 use crate::solve::{Ended, Facts, Limits, Solver};
 
 /// Grows whenever the same settings find other rules: figures kept from an older one are no longer of this search.
@@ -52,7 +50,7 @@ pub const REVISION: u32 = 2;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Search {
     /// Added to a rule's answers when its confidence is taken, so that little evidence counts little.
-    pub doubt: f64,
+    pub smoothing: f64,
     /// Facts that a rule must find at least.
     pub least_support: usize,
     /// Rules of the pool that are no conjunctions, at most; on a large graph three times as many.
@@ -72,7 +70,7 @@ pub struct Search {
     /// The most time for a target's proposals.
     pub time: Option<Duration>,
     /// How rules are joined; chosen on *valid* for each target where not given.
-    pub join: Option<Join>,
+    pub aggregation: Option<Aggregation>,
     /// Whether a rule is blamed for answers that are an entity with itself where no training fact of the
     /// target is: not if such answers are refused anyway ([`Ranking::self_answers`](crate::Ranking)).
     pub self_answers: bool,
@@ -81,7 +79,7 @@ pub struct Search {
 impl Default for Search {
     fn default() -> Self {
         Search {
-            doubt: 5.0,
+            smoothing: 5.0,
             least_support: 2,
             base: 800,
             conjunctions: 1500,
@@ -90,7 +88,7 @@ impl Default for Search {
             branched: 0,
             questions: 5000,
             time: None,
-            join: None,
+            aggregation: None,
             self_answers: false,
         }
     }
@@ -100,10 +98,10 @@ impl Default for Search {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Fit {
     /// The strength of their restraint.
-    pub restraint: f64,
+    pub l2: f64,
     /// Whether the likeliest pairs that are not known to be true were taken for facts that may be missing, and not for
     /// rivals.
-    pub doubting: bool,
+    pub masking: bool,
 }
 
 /// What was found for one target.
@@ -118,7 +116,7 @@ pub struct Report {
     /// Rules kept.
     pub rules: usize,
     /// How they are joined.
-    pub join: Join,
+    pub aggregation: Aggregation,
     /// How the weights for tails were fitted, where they are summed.
     pub tails: Option<Fit>,
     /// How those for heads were; on a small graph they are the same.
@@ -189,7 +187,7 @@ impl Search {
                 tried
             })
             .collect();
-        let mut chosen = choose(tried, self.join, names);
+        let mut chosen = choose(tried, self.aggregation, names);
         if walk.is_none() {
             chosen.par_iter_mut().for_each(|([_, set], report)| {
                 *set = setting.shortened(set);

@@ -38,7 +38,7 @@ pub(super) struct Sizes {
     pub joined: usize,
     pub conjunctions: usize,
     pub least_support: usize,
-    pub doubt: f64,
+    pub smoothing: f64,
 }
 
 /// Bits of a set of pairs.
@@ -119,7 +119,7 @@ impl Pool {
                     body += both.count_ones();
                     hits += (both & positive).count_ones();
                 }
-                let confidence = f64::from(hits) / (f64::from(body) + sizes.doubt);
+                let confidence = f64::from(hits) / (f64::from(body) + sizes.smoothing);
                 let parts = self.rules[i].confidence.max(self.rules[j].confidence);
                 if hits as usize >= sizes.least_support && confidence > parts + 1e-9 {
                     found.push((confidence, i, j));

@@ -6,9 +6,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::extract::Extraction;
 use crate::graph::{Predicate, Property};
 use crate::infer::{Slots, Weights};
+use crate::model::Extraction;
 use crate::model::SoftRule;
 use crate::rule::{Filler, Filling, Rule, Schema};
 

@@ -4,8 +4,8 @@ use super::Fit;
 use super::contests::Contests;
 use super::ground::Ground;
 use super::lines::{Holds, Line, Lines};
-use crate::rank::Asked;
-use crate::rule::Number;
+use crate::graph::Direction;
+use crate::rule::Weight;
 
 impl Ground for Lines {
     fn places(&self) -> usize {
@@ -19,21 +19,21 @@ impl Ground for Lines {
 
     /// Facts that are missing are like those of *valid*: of the rivals above one of these as many are taken to be true as
     /// others of *valid* stand above it; and no answer has more rivals above it than one below it. Ties take their mean.
-    fn gain(&self, scores: &[f64], asked: Asked) -> f64 {
+    fn gain(&self, scores: &[f64], direction: Direction) -> f64 {
         let mut gain = 0.0;
-        for line in self.all.iter().filter(|line| line.from_valid && line.asked == asked) {
+        for line in self.all.iter().filter(|line| line.from_valid && line.direction == direction) {
             let silent = self.silent(line);
             let mut goals: Vec<f64> = self.of(line, Holds::Answer).map(|place| scores[place]).collect();
             goals.sort_by(f64::total_cmp);
-            let mut rivals: Vec<f64> = self.of(line, Holds::Rival).map(|place| scores[place]).collect();
-            rivals.sort_by(f64::total_cmp);
+            let mut negatives: Vec<f64> = self.of(line, Holds::Rival).map(|place| scores[place]).collect();
+            negatives.sort_by(f64::total_cmp);
             let above_in =
                 |sorted: &[f64], goal: f64| sorted.len() - sorted.partition_point(|&of| of <= goal);
             let mut least = usize::MAX;
             for &goal in &goals {
-                let above = above_in(&rivals, goal);
-                let below = rivals.partition_point(|&of| of < goal);
-                let equal = rivals.len() - above - below + if goal == 0.0 { silent } else { 0 };
+                let above = above_in(&negatives, goal);
+                let below = negatives.partition_point(|&of| of < goal);
+                let equal = negatives.len() - above - below + if goal == 0.0 { silent } else { 0 };
                 least = least.min(above.saturating_sub(above_in(&goals, goal)));
                 gain += 1.0 / (1.0 + least as f64 + equal as f64 / 2.0);
             }
@@ -45,9 +45,9 @@ impl Ground for Lines {
         true
     }
 
-    fn fits(&self, fires: &[&[u32]], restraints: &[f64]) -> Vec<[Vec<Number>; 2]> {
+    fn fits(&self, fires: &[&[u32]], l2s: &[f64]) -> Vec<[Vec<Weight>; 2]> {
         let [tails, heads] =
-            Asked::BOTH.map(|asked| Contests::new(self, fires, asked, false).path(restraints));
+            Direction::BOTH.map(|direction| Contests::new(self, fires, direction, false).path(l2s));
         let join = |(tails, heads): ([Vec<f64>; 2], [Vec<f64>; 2])| {
             let [[plain_tails, doubting_tails], [plain_heads, doubting_heads]] = [tails, heads];
             [numbers(plain_tails, plain_heads), numbers(doubting_tails, doubting_heads)]
@@ -55,14 +55,20 @@ impl Ground for Lines {
         tails.into_iter().zip(heads).map(join).collect()
     }
 
-    fn refit(&self, fires: &[&[u32]], fit: Fit, judged: &[(usize, Number)], ends: &[Asked]) -> Vec<Number> {
-        let [tails, heads] = Asked::BOTH.map(|asked| {
+    fn refit(
+        &self,
+        fires: &[&[u32]],
+        fit: Fit,
+        judged: &[(usize, Weight)],
+        ends: &[Direction],
+    ) -> Vec<Weight> {
+        let [tails, heads] = Direction::BOTH.map(|direction| {
             let mut from = vec![0.0; fires.len()];
-            if ends.contains(&asked) {
+            if ends.contains(&direction) {
                 for (rule, number) in judged {
-                    from[*rule] = number.of(asked);
+                    from[*rule] = number.of(direction);
                 }
-                from = Contests::new(self, fires, asked, true).fit(fit.restraint, fit.doubting, Some(&from));
+                from = Contests::new(self, fires, direction, true).fit(fit.l2, fit.masking, Some(&from));
             }
             from
         });
@@ -70,8 +76,8 @@ impl Ground for Lines {
     }
 }
 
-fn numbers(tails: Vec<f64>, heads: Vec<f64>) -> Vec<Number> {
-    tails.into_iter().zip(heads).map(|(tail, head)| Number { tail, head }).collect()
+fn numbers(tails: Vec<f64>, heads: Vec<f64>) -> Vec<Weight> {
+    tails.into_iter().zip(heads).map(|(tail, head)| Weight { tail, head }).collect()
 }
 
 impl Lines {
@@ -100,7 +106,7 @@ pub(super) mod tests {
         let facts = Facts::from(&Graph::new(7, 1, 0, &[fact], &[]));
         let valid = [(5, 1), (5, 2)];
         let mut lines = Lines::new(&Walk::new(&facts), Predicate(0), &[(5, 0)], &valid, &valid);
-        for line in lines.all.iter_mut().filter(|line| line.asked == Asked::Tail) {
+        for line in lines.all.iter_mut().filter(|line| line.direction == Direction::Tail) {
             for entity in [3, 4, 6] {
                 line.places.push((entity, lines.holds.len() as u32));
                 lines.holds.push(Holds::Rival);
@@ -112,7 +118,8 @@ pub(super) mod tests {
     /// The scores of the places of the tails that *valid* asks for, 0 at all others.
     pub fn scored(lines: &Lines, by_entity: &[(u32, f64)]) -> Vec<f64> {
         let mut scores = vec![0.0; lines.holds.len()];
-        let line = lines.all.iter().find(|line| line.from_valid && line.asked == Asked::Tail).expect("one");
+        let line =
+            lines.all.iter().find(|line| line.from_valid && line.direction == Direction::Tail).expect("one");
         for &(entity, place) in &line.places {
             let score = by_entity.iter().find(|(of, _)| *of == entity).map_or(0.0, |(_, score)| *score);
             scores[place as usize] = score;
@@ -123,7 +130,7 @@ pub(super) mod tests {
     #[test]
     fn of_rivals_above_an_answer_as_many_are_spared_as_other_answers_stand_there() {
         let lines = with_two_answers();
-        let gain = |by_entity: &[(u32, f64)]| lines.gain(&scored(&lines, by_entity), Asked::Tail);
+        let gain = |by_entity: &[(u32, f64)]| lines.gain(&scored(&lines, by_entity), Direction::Tail);
         // No rival above: both are first.
         assert_eq!(gain(&[(1, 9.0), (2, 8.0), (3, 7.0)]), 2.0);
         // One rival between them: it may be a fact that is missing, as 1 itself was.

@@ -4,13 +4,14 @@ use std::collections::{BTreeMap, HashMap};
 use std::time::Instant;
 
 use super::branches::Parent;
-use super::choose::{RESTRAINTS, Tried};
+use super::choose::{L2S, Tried};
 use super::ground::Whole;
 use super::pool::{Candidate, Pool, Sizes};
-use super::{RuleSet, Setting, Weighed, chains, propose};
+use super::{Setting, chains, propose};
 use crate::graph::{Entity, Predicate, Property, Split, Triple};
 use crate::model::SoftRule;
-use crate::rule::{Number, Rule, Schema};
+use crate::rule::{Rule, Schema, Weight};
+use crate::rule::{RuleSet, WeightedRule};
 use crate::solve::{Ended, Limits, Solver};
 
 /// Answers of a rule may be this many times the target's facts; with more it is of no use.
@@ -27,14 +28,14 @@ impl Setting<'_> {
             joined: self.search.base,
             conjunctions: self.search.conjunctions,
             least_support: self.search.least_support,
-            doubt: self.search.doubt,
+            smoothing: self.search.smoothing,
         };
         let (pool, universe) = Pool::new(self.facts.entities(), base, &truth, sizes);
         let held_out = self.data.split(Split::Valid).iter().filter(|fact| fact.predicate == target);
         let mut valid: Vec<(u32, u32)> = held_out.map(|fact| (fact.head.0, fact.tail.0)).collect();
         valid.retain(|pair| truth.binary_search(pair).is_err());
         let whole = Whole::new(universe, &truth, valid);
-        let mut tried = Tried::new(target, pool, &whole, &RESTRAINTS);
+        let mut tried = Tried::new(target, pool, &whole, &L2S);
         (tried.measured, tried.ended, tried.ground) = (measured, ended, Some(whole));
         tried
     }
@@ -92,7 +93,7 @@ impl Setting<'_> {
     fn to_branch(&self, known: &HashMap<Rule, Option<Candidate>>) -> Vec<(f64, Rule)> {
         let Some(branches) = &self.branches else { return Vec::new() };
         let worth =
-            |c: &Candidate| c.confidence * c.confidence * (c.answers.len() as f64 + self.search.doubt);
+            |c: &Candidate| c.confidence * c.confidence * (c.answers.len() as f64 + self.search.smoothing);
         let mut best: Vec<&Candidate> = known.values().flatten().collect();
         best.sort_by(|a, b| worth(b).total_cmp(&worth(a)).then_with(|| a.rule.cmp(&b.rule)));
         best.truncate(self.search.branched);
@@ -100,7 +101,7 @@ impl Setting<'_> {
         for Candidate { rule, confidence, answers } in best {
             let parent = Parent { rule, confidence: *confidence, answers };
             let rules =
-                branches.promising(&parent, &self.facts, self.search.least_support, self.search.doubt);
+                branches.promising(&parent, &self.facts, self.search.least_support, self.search.smoothing);
             longer.extend(rules.into_iter().map(|rule| (*confidence, rule)));
         }
         longer
@@ -127,7 +128,7 @@ impl Setting<'_> {
     fn candidate(&self, rule: &Rule, positives: usize) -> Option<Candidate> {
         let limits = Limits { time: self.search.time, answers: Some(positives * MOST_ANSWERS) };
         let solver = Solver::new(rule, &self.facts, limits).ok()?;
-        let mut found = solver.fair_answers();
+        let mut found = solver.leave_one_out_answers();
         if self.irreflexive[rule.target.0 as usize] {
             found.value.retain(|(head, tail)| head != tail);
         }
@@ -138,7 +139,7 @@ impl Setting<'_> {
         let is_fact =
             |&&(head, tail): &&(Entity, Entity)| self.facts.holds(Triple { head, predicate: target, tail });
         let support = found.value.iter().filter(is_fact).count();
-        let confidence = support as f64 / (found.value.len() as f64 + self.search.doubt);
+        let confidence = support as f64 / (found.value.len() as f64 + self.search.smoothing);
         (support >= self.search.least_support).then(|| Candidate {
             rule: rule.clone(),
             confidence,
@@ -180,17 +181,17 @@ impl Setting<'_> {
     pub(super) fn shortened(&self, set: &RuleSet) -> RuleSet {
         let positives = self.facts.pairs(set.target).count();
         let deadline = self.search.time.map(|time| Instant::now() + time);
-        let mut merged: BTreeMap<Rule, Number> = BTreeMap::new();
-        for Weighed { rule, number } in &set.rules {
+        let mut merged: BTreeMap<Rule, Weight> = BTreeMap::new();
+        for WeightedRule { rule, weight: number } in &set.rules {
             let late = deadline.is_some_and(|deadline| Instant::now() >= deadline);
             let found = if late { None } else { self.candidate(rule, positives) };
             let rule = found.map_or_else(|| rule.clone(), |found| self.simplified(found, positives).rule);
             merged
                 .entry(rule)
-                .and_modify(|known| *known = set.join.merged(*known, *number))
+                .and_modify(|known| *known = set.aggregation.merged(*known, *number))
                 .or_insert(*number);
         }
-        let rules = merged.into_iter().map(|(rule, number)| Weighed { rule, number }).collect();
-        RuleSet::new(set.target, set.join, rules)
+        let rules = merged.into_iter().map(|(rule, number)| WeightedRule { rule, weight: number }).collect();
+        RuleSet::new(set.target, set.aggregation, rules)
     }
 }

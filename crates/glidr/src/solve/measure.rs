@@ -43,8 +43,8 @@ impl Measures {
     }
 
     /// support / (body + `doubt`): confidence that asks for evidence.
-    pub fn cautious(&self, doubt: f64) -> f64 {
-        self.support as f64 / (self.body as f64 + doubt)
+    pub fn smoothed_confidence(&self, smoothing: f64) -> f64 {
+        self.support as f64 / (self.body as f64 + smoothing)
     }
 }
 
@@ -65,7 +65,7 @@ fn share(part: usize, whole: usize) -> f64 {
 
 impl Solver<'_> {
     /// All answers, without those that hold only because they are facts themselves.
-    pub fn fair_answers(&self) -> Found<Vec<(Entity, Entity)>> {
+    pub fn leave_one_out_answers(&self) -> Found<Vec<(Entity, Entity)>> {
         let mut found = self.answers();
         let target = self.rule.target;
         if self.rule.uses(target) {
@@ -79,7 +79,7 @@ impl Solver<'_> {
 
     /// Counts the rule on the facts it is evaluated on.
     pub fn measure(&self) -> Measures {
-        let found = self.fair_answers();
+        let found = self.leave_one_out_answers();
         let target = self.rule.target;
         let fact =
             |&&(head, tail): &&(Entity, Entity)| self.facts.holds(Triple { head, predicate: target, tail });
@@ -152,6 +152,6 @@ mod tests {
         assert_eq!((found.precision, found.recall, found.f1), (0.5, 0.5, 0.5));
         let measures = solver.measure();
         assert_eq!((measures.confidence(), measures.head_coverage()), (1.0 / 3.0, 1.0));
-        assert_eq!((measures.pca_confidence(), measures.cautious(1.0)), (1.0, 0.25));
+        assert_eq!((measures.pca_confidence(), measures.smoothed_confidence(1.0)), (1.0, 0.25));
     }
 }

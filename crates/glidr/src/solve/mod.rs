@@ -122,7 +122,7 @@ impl<'f> Solver<'f> {
     /// ```
     pub fn new(rule: &Rule, facts: &'f Facts, limits: Limits) -> Result<Self> {
         let query = Query::new(rule, facts)?;
-        let cap = u64::from(rule.least());
+        let cap = u64::from(rule.min_groundings());
         let mut join = Join::new(&query, facts, None, cap, limits.time.map(|time| Instant::now() + time));
         let mut reduced = join.start();
         if !join.eliminate(&mut reduced, [X, Y]) {
@@ -147,7 +147,7 @@ impl<'f> Solver<'f> {
 
     /// All pairs that the body holds for, sorted.
     pub fn answers(&self) -> Found<Vec<(Entity, Entity)>> {
-        let mut join = self.join(None, self.least());
+        let mut join = self.join(None, self.min_groundings());
         let mut pairs = Vec::new();
         if self.reduced.ways == 0 {
             return Found { value: pairs, ended: Ended::Complete };
@@ -180,7 +180,7 @@ impl<'f> Solver<'f> {
     }
 
     fn known(&self, end: usize, entity: Entity) -> Found<Vec<Entity>> {
-        let mut join = self.join(None, self.least());
+        let mut join = self.join(None, self.min_groundings());
         let mut found = self.ends(&mut join, end, entity.0);
         let mut ended = if join.out_of_time { Ended::TimeLimit } else { Ended::Complete };
         if let Some(most) = self.limits.answers
@@ -204,28 +204,29 @@ impl<'f> Solver<'f> {
         }
         let found = join.project(state, Some(X + Y - end)).0;
         let mut places = 0..;
-        let mut enough = |_: &u32| places.next().is_some_and(|place| found.ways(place) >= self.least());
+        let mut enough =
+            |_: &u32| places.next().is_some_and(|place| found.ways(place) >= self.min_groundings());
         found.values.iter().flatten().copied().filter(|value| enough(value)).collect()
     }
 
     /// How many groundings a pair must have.
-    fn least(&self) -> u64 {
-        u64::from(self.rule.least())
+    fn min_groundings(&self) -> u64 {
+        u64::from(self.rule.min_groundings())
     }
 
     /// Whether the body holds for one pair.
     pub fn holds(&self, head: Entity, tail: Entity) -> Found<bool> {
-        let mut join = self.join(None, self.least());
-        let value = self.ways(&mut join, self.reduced.clone(), head, tail) >= self.least();
+        let mut join = self.join(None, self.min_groundings());
+        let value = self.ways(&mut join, self.reduced.clone(), head, tail) >= self.min_groundings();
         Found { value, ended: if join.out_of_time { Ended::TimeLimit } else { Ended::Complete } }
     }
 
     /// Whether the body holds for one pair without the help of one fact: a rule that is asked about
     /// a fact must not look it up.
     pub fn holds_without(&self, head: Entity, tail: Entity, fact: Triple) -> Found<bool> {
-        let mut join = self.join(Some(fact), self.least());
+        let mut join = self.join(Some(fact), self.min_groundings());
         let start = join.start();
-        let value = self.ways(&mut join, start, head, tail) >= self.least();
+        let value = self.ways(&mut join, start, head, tail) >= self.min_groundings();
         Found { value, ended: if join.out_of_time { Ended::TimeLimit } else { Ended::Complete } }
     }
 
@@ -266,7 +267,7 @@ impl<'f> Solver<'f> {
         if !self.bind_ends(&mut join, &mut state, head, tail) {
             return none(&join);
         }
-        if self.least() > 1 {
+        if self.min_groundings() > 1 {
             let held = self.holds(head, tail);
             if !held.value {
                 return Found { value: None, ended: held.ended };

@@ -9,7 +9,7 @@ use super::Facts;
 use super::sets::{intersect, union};
 use crate::error::{Error, Result};
 use crate::graph::{Entity, Predicate, Property, Triple};
-use crate::rule::{Atom, Literal, MOST_VARIABLES, Rule, Term};
+use crate::rule::{Atom, Literal, MAX_VARIABLES, Rule, Term};
 
 /// Number of X; Y is 1; the body's own variables follow.
 pub(super) const X: usize = 0;
@@ -54,9 +54,9 @@ pub(super) struct Query {
 impl Query {
     pub fn new(rule: &Rule, facts: &Facts) -> Result<Self> {
         let variables = rule.variables();
-        if variables > MOST_VARIABLES {
+        if variables > MAX_VARIABLES {
             return Err(Error::Rule(format!(
-                "a rule must have at most {MOST_VARIABLES} variables, but has {variables}"
+                "a rule must have at most {MAX_VARIABLES} variables, but has {variables}"
             )));
         }
         let mut query = Query {

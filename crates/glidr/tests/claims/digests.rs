@@ -3,7 +3,7 @@
 use std::hash::Hasher;
 
 use glidr::infer::Engine;
-use glidr::learn::Positives;
+use glidr::train::Positives;
 use glidr::{Dataset, Model, Training};
 
 use crate::beside;
@@ -45,7 +45,7 @@ fn learned(data: &Dataset, training: &Training) -> String {
 fn the_papers_settings_give_the_logits_they_always_gave() {
     let paper = Training { steps: 60, seed: 5, ..Training::default() };
     let data = Dataset::families(5);
-    let ours = Training { positives: Positives::All, together: 1.0, ..paper.clone() };
+    let ours = Training { positives: Positives::All, joint_loss: 1.0, ..paper.clone() };
     let found = [paper.clone(), Training { engine: Engine::Sparse, ..paper }, ours];
     assert_eq!(
         found.map(|training| learned(&data, &training)),

@@ -1,8 +1,9 @@
 //! Soft and searched rules joined.
 
+use glidr::RuleSet;
 use glidr::graph::Triple;
 use glidr::rank::{Ranked, Ties};
-use glidr::search::{Joined, RuleSet, Share};
+use glidr::search::{Joined, Share};
 use glidr::solve::Limits;
 use glidr::{Dataset, Generator, Model, Predicate, Ranking, Search, Split, Training};
 
@@ -61,7 +62,7 @@ fn bounds_change_no_joined_rank() {
         let (ranking, limits) = (Ranking::default(), Limits::default());
         for share in [0.02, 0.3, 0.9] {
             let joined = setting.with(share);
-            let slow = joined.rank_plainly(&setting.model, &setting.sets, &setting.data, ranking, limits);
+            let slow = joined.rank_exhaustive(&setting.model, &setting.sets, &setting.data, ranking, limits);
             assert_eq!(setting.rank(&joined).ranks, slow.expect("test facts").0.ranks, "{share}");
         }
     }

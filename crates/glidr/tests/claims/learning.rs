@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use glidr::infer::{Engine, Slots};
-use glidr::learn::{Ended, Positives};
+use glidr::train::{Ended, Positives};
 use glidr::{Dataset, Extraction, Model, Ranking, Run, Training};
 
 fn quick() -> Training {
@@ -27,7 +27,7 @@ fn bytes(model: &Model) -> Vec<u8> {
 fn learn(training: &Training, threads: usize) -> Model {
     let data = Dataset::families(training.seed);
     let run = Run::new(training.clone(), &data).expect("sound settings");
-    assert_eq!(run.go_on(threads, &AtomicBool::new(false), |_| {}), Ended::Finished);
+    assert_eq!(run.train(threads, &AtomicBool::new(false), |_| {}), Ended::Finished);
     run.into_model(&|_, _| {})
 }
 
@@ -52,18 +52,18 @@ fn the_sparse_engine_and_all_positives_give_byte_equal_files_on_any_number_of_th
 #[test]
 fn rules_that_learn_together_give_byte_equal_files_on_any_number_of_threads_too() {
     for engine in [Engine::Dense, Engine::Sparse] {
-        let training = Training { engine, rules: 11, together: 0.8, ..quick() };
+        let training = Training { engine, rules: 11, joint_loss: 0.8, ..quick() };
         let one = bytes(&learn(&training, 1));
         assert_eq!(one, bytes(&learn(&training, 3)));
-        assert_ne!(one, bytes(&learn(&Training { together: 0.0, ..training }, 1)));
+        assert_ne!(one, bytes(&learn(&Training { joint_loss: 0.0, ..training }, 1)));
     }
 }
 
 #[test]
 fn both_engines_learn_the_same_but_for_the_order_of_summation() {
-    for (positives, together) in [(Positives::Train, 0.0), (Positives::Train, 1.0), (Positives::All, 0.0)] {
+    for (positives, joint_loss) in [(Positives::Train, 0.0), (Positives::Train, 1.0), (Positives::All, 0.0)] {
         for variables in [2, 3, 4, 5] {
-            let training = Training { variables, positives, together, steps: 12, ..quick() };
+            let training = Training { variables, positives, joint_loss, steps: 12, ..quick() };
             let losses = |engine| -> Vec<f32> {
                 let model = learn(&Training { engine, ..training.clone() }, 1);
                 model.ensembles.iter().flat_map(|ensemble| &ensemble.rules).map(|rule| rule.loss).collect()
@@ -127,7 +127,7 @@ fn a_run_that_is_stopped_and_resumed_again_and_again_reaches_the_very_same_model
                 }
                 stop.store(true, Ordering::Relaxed);
             });
-            let ended = run.go_on(2, &stop, |_| {});
+            let ended = run.train(2, &stop, |_| {});
             stop.store(true, Ordering::Relaxed);
             ended
         });

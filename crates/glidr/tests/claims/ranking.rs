@@ -1,8 +1,9 @@
 //! Ranking by bounds gives the very ranks of scoring every candidate.
 
+use glidr::Direction;
 use glidr::infer::{Engine, Slots};
 use glidr::model::DataMark;
-use glidr::rank::{Asked, Ties};
+use glidr::rank::Ties;
 use glidr::rule::Schema;
 use glidr::{
     Background, Dataset, Ensemble, Entity, Extraction, Model, Predicate, Ranking, Scorer, SoftRule, Split,
@@ -64,7 +65,7 @@ proptest! {
             ..Ranking::default()
         };
         let fast = ranking.run(&model, &data, &|_, _| {}).expect("there are test facts");
-        let slow = ranking.run_plainly(&model, &data).expect("there are test facts");
+        let slow = ranking.run_exhaustive(&model, &data).expect("there are test facts");
         prop_assert_eq!(fast.ranks, slow.ranks);
         prop_assert_eq!(fast.all.queries, 2 * data.split(Split::Test).len());
     }
@@ -82,11 +83,11 @@ proptest! {
         let view = model.view(&data, Background::Train).expect("the model's own data");
         let engine = if sparse { Engine::Sparse } else { Engine::Dense };
         let scorer = Scorer::with_engine(engine, &model.ensembles[0], model.schema, &view.graph, rounds, None);
-        let asked = if head { Asked::Head } else { Asked::Tail };
+        let direction = if head { Direction::Head } else { Direction::Tail };
         let allowed = |entity: Entity| entity.0 % 5 != 1;
-        let best = scorer.best(asked, Entity(3), count, allowed);
+        let best = scorer.best(direction, Entity(3), count, allowed);
         let all: Vec<Entity> = (0..view.graph.entities() as u32).map(Entity).filter(|e| allowed(*e)).collect();
-        let pairs: Vec<_> = all.iter().map(|&candidate| asked.pair(Entity(3), candidate)).collect();
+        let pairs: Vec<_> = all.iter().map(|&candidate| direction.pair(Entity(3), candidate)).collect();
         let mut plain: Vec<(Entity, f32)> = all.into_iter().zip(scorer.scores(&pairs)).collect();
         plain.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
         plain.truncate(count);
@@ -154,7 +155,7 @@ fn rank_twice(set: &str, rounds: usize, is_chosen: impl Fn(u32) -> bool) -> Opti
     model.training.targets =
         model.ensembles.iter().map(|ensemble| model.predicates.name(ensemble.target.0).to_owned()).collect();
     let fast = Ranking::default().run(&model, &data, &|_, _| {}).expect("there are test facts");
-    let slow = Ranking::default().run_plainly(&model, &data).expect("there are test facts");
+    let slow = Ranking::default().run_exhaustive(&model, &data).expect("there are test facts");
     assert_eq!(fast.ranks, slow.ranks);
     assert!(fast.left_out > 0);
     Some(fast.all.queries)
@@ -163,16 +164,16 @@ fn rank_twice(set: &str, rounds: usize, is_chosen: impl Fn(u32) -> bool) -> Opti
 #[test]
 fn bounds_change_no_rank_on_the_real_sets() {
     for set in ["kinships", "umls"] {
-        let asked = rank_twice(set, 3, |target| target % 9 == 2);
-        assert!(asked.is_none_or(|questions| questions > 50));
+        let direction = rank_twice(set, 3, |target| target % 9 == 2);
+        assert!(direction.is_none_or(|questions| questions > 50));
     }
-    let asked = rank_twice("family", 2, |target| target == 1);
-    assert!(asked.is_none_or(|questions| questions > 50));
+    let direction = rank_twice("family", 2, |target| target == 1);
+    assert!(direction.is_none_or(|questions| questions > 50));
 }
 
 #[test]
 #[ignore = "takes five minutes: cargo test -p glidr --test claims fb15k -- --ignored"]
 fn bounds_change_no_rank_on_a_sample_of_fb15k_237() {
-    let asked = rank_twice("fb15k-237", 2, |target| target == 51);
-    assert!(asked.is_none_or(|questions| questions > 10));
+    let direction = rank_twice("fb15k-237", 2, |target| target == 51);
+    assert!(direction.is_none_or(|questions| questions > 10));
 }

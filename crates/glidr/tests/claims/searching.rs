@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use glidr::rank::Asked;
-use glidr::rule::{Filler, Number};
-use glidr::search::Join;
+use glidr::Aggregation;
+use glidr::graph::Direction;
+use glidr::rule::{Filler, Weight};
 use glidr::solve::{Facts, Limits, Measures, Solver};
 use glidr::{
     Background, Dataset, Entity, Extraction, Graph, Predicate, Ranking, Rule, Search, Split, Training,
@@ -49,7 +49,8 @@ fn no_literal_of_a_searched_rule_can_go_without_changing_an_answer() {
     let facts = Facts::from(&Graph::new(names.entities.len(), names.predicates.len(), 0, &background, &[]));
     let irreflexive = data.irreflexive();
     let answers = |rule: &Rule| {
-        let mut found = Solver::new(rule, &facts, Limits::default()).expect("a sound rule").fair_answers();
+        let mut found =
+            Solver::new(rule, &facts, Limits::default()).expect("a sound rule").leave_one_out_answers();
         found.value.retain(|(head, tail)| !irreflexive[rule.target.index()] || head != tail);
         found.value
     };
@@ -103,7 +104,7 @@ fn scores_of_a_set_are_those_of_its_rules_evaluated_one_by_one() {
     let facts = Facts::from(&Graph::new(names.entities.len(), names.predicates.len(), 0, &background, &[]));
     let solvers: Vec<Solver> = set.solvers(&facts, Limits::default()).expect("sound rules");
     for head in (0..names.entities.len() as u32).map(Entity) {
-        let (scores, _) = set.scores(&solvers, Asked::Tail, head, names.entities.len());
+        let (scores, _) = set.scores(&solvers, Direction::Tail, head, names.entities.len());
         for tail in (0..names.entities.len() as u32).map(Entity) {
             let fires = solvers.iter().any(|solver| solver.holds(head, tail).value);
             assert_eq!(scores[tail.index()] > 0.0, fires, "a score needs a rule, and a rule gives one");
@@ -167,7 +168,7 @@ fn a_soft_rule_whose_weight_is_split_between_aunt_and_uncle_comes_apart_into_goo
     assert_eq!(answers(&half).len(), 40, "top-p takes one half of the weight and loses the other");
     let rules: Vec<&Rule> = searched.sets[0].rules.iter().map(|weighed| &weighed.rule).collect();
     let covered: BTreeSet<_> = rules.iter().flat_map(|rule| answers(rule)).collect();
-    assert_eq!(covered.len(), 80, "the rules together answer for all girls, and for nobody else");
+    assert_eq!(covered.len(), 80, "the rules joint_loss answer for all girls, and for nobody else");
     for name in ["aunt", "uncle"] {
         let predicate = names.predicate(name).expect("a predicate");
         assert!(rules.iter().any(|rule| rule.uses(predicate)), "a rule must look up {name}");
@@ -253,10 +254,10 @@ fn a_large_graph_is_searched_by_a_sample_of_questions_alike_on_any_number_of_thr
 fn on_a_large_graph_the_weights_for_tails_and_for_heads_are_fitted_apart() {
     let data = many_generations();
     let lives = data.names().predicate("lives").expect("a predicate");
-    let search = Search { join: Some(Join::Sum), questions: 200, ..Search::default() };
+    let search = Search { aggregation: Some(Aggregation::Sum), questions: 200, ..Search::default() };
     let searched = search.run(&data, None, &[], &[lives], &|_| {}).expect("sound");
     // Who lives where is told by a grandparent's city; of a city's two hundred no one is told so surely.
-    let numbers: Vec<Number> = searched.sets[0].rules.iter().map(|rule| rule.number).collect();
+    let numbers: Vec<Weight> = searched.sets[0].rules.iter().map(|rule| rule.weight).collect();
     assert!(numbers.iter().any(|number| number.tail > 2.0 * number.head), "{numbers:?}");
 }
 

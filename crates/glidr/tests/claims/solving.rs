@@ -129,7 +129,7 @@ proptest! {
         let gone = facts[which % facts.len()];
         let rest: Vec<Triple> = facts.iter().copied().filter(|fact| *fact != gone).collect();
         let index = Facts::new(ENTITIES as usize, PREDICATES as usize, PROPERTIES as usize, &facts, &traits);
-        let counted = rule.clone().at_least(least);
+        let counted = rule.clone().with_min_groundings(least);
         let solver = Solver::new(&counted, &index, Limits::default()).expect("a rule of the language");
         let (all, fewer) = (all_groundings(&rule, &facts, &traits), all_groundings(&rule, &rest, &traits));
         let enough = |all: &[Vec<u32>], head: u32, tail: u32| {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use glidr::graph::{Names, Vocabulary};
-use glidr::rule::{Atom, Clause, Literal, Number, Rule, RuleNames, Term, parse_rules};
+use glidr::rule::{Atom, Clause, Literal, Rule, RuleNames, Term, Weight, parse_rules};
 use glidr::{Dataset, Entity, Predicate, Property};
 use proptest::prelude::*;
 
@@ -64,15 +64,15 @@ proptest! {
             }).collect())
         }).collect();
         let rule = Rule::new(Predicate(0), &literals);
-        let rule = if rule.variables() > 2 { rule.at_least(least) } else { rule };
+        let rule = if rule.variables() > 2 { rule.with_min_groundings(least) } else { rule };
         let plain = rule.show(rule_names(&names));
-        let number = number.map(|(tail, head)| Number { tail, head: head.unwrap_or(tail) });
+        let number = number.map(|(tail, head)| Weight { tail, head: head.unwrap_or(tail) });
         let text = number.map_or(plain.clone(), |number| format!("{number} :: {plain}"));
         prop_assert_eq!(&one(&text, &names).expect("what was printed can be read"), &rule);
         match &parse_rules(Path::new("r"), &text).expect("readable")[..] {
             [Clause::Rule(written)] => {
                 prop_assert_eq!(written.to_string(), text);
-                prop_assert_eq!(written.number, number);
+                prop_assert_eq!(written.weight, number);
             }
             other => prop_assert!(false, "{other:?}"),
         }

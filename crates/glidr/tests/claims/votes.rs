@@ -1,13 +1,20 @@
-//! Votes fitted to *valid*: by what it says, and by nothing else.
+//! Learned rule weights: fitted to *valid*, and to nothing else.
 
 use glidr::infer::Engine;
-use glidr::learn::Votes;
+use glidr::train::RuleWeights;
 use glidr::{Dataset, Model, Split, Training};
 
-fn learned(engine: Engine, votes: Votes) -> Model {
+fn learned(engine: Engine, votes: RuleWeights) -> Model {
     let targets = vec!["uncle".into(), "sister".into()];
-    let training =
-        Training { steps: 30, rules: 11, batch: 20, targets, engine, votes, ..Training::default() };
+    let training = Training {
+        steps: 30,
+        rules: 11,
+        batch: 20,
+        targets,
+        engine,
+        rule_weights: votes,
+        ..Training::default()
+    };
     training.run(&Dataset::families(0)).expect("sound settings")
 }
 
@@ -30,7 +37,7 @@ fn fitted(model: &Model, data: &Dataset) -> Vec<f32> {
 
 #[test]
 fn fitted_votes_do_not_look_at_test() {
-    let model = learned(Engine::Auto, Votes::Loss);
+    let model = learned(Engine::Auto, RuleWeights::Loss);
     let fit = fitted(&model, &Dataset::families(0));
     assert_ne!(fit, votes(&model));
     assert_eq!(fit, fitted(&model, &without(Split::Test)));
@@ -39,19 +46,20 @@ fn fitted_votes_do_not_look_at_test() {
 
 #[test]
 fn a_model_that_learns_with_fitted_votes_has_those_that_are_fitted_later_once_or_again() {
-    let (by_loss, at_once) = (learned(Engine::Auto, Votes::Loss), learned(Engine::Auto, Votes::Fitted));
+    let (by_loss, at_once) =
+        (learned(Engine::Auto, RuleWeights::Loss), learned(Engine::Auto, RuleWeights::Learned));
     assert_eq!(votes(&at_once), fitted(&by_loss, &Dataset::families(0)));
     assert_eq!(votes(&at_once), fitted(&at_once, &Dataset::families(0)));
 }
 
 #[test]
 fn fitted_votes_are_equal_on_any_number_of_threads_and_nearly_so_by_either_engine() {
-    let by_dense = learned(Engine::Dense, Votes::Fitted);
+    let by_dense = learned(Engine::Dense, RuleWeights::Learned);
     for threads in [1, 3] {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
-        assert_eq!(by_dense, pool.install(|| learned(Engine::Dense, Votes::Fitted)));
+        assert_eq!(by_dense, pool.install(|| learned(Engine::Dense, RuleWeights::Learned)));
     }
-    let by_sparse = learned(Engine::Sparse, Votes::Fitted);
+    let by_sparse = learned(Engine::Sparse, RuleWeights::Learned);
     for (dense, sparse) in votes(&by_dense).into_iter().zip(votes(&by_sparse)) {
         assert!((dense - sparse).abs() < 0.05, "{dense} and {sparse}");
     }

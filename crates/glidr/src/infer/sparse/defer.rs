@@ -154,11 +154,11 @@ impl Query {
             }
         }
         for place in 0..kept.domain.len() {
-            let mut asked = false;
+            let mut direction = false;
             for lane in 0..LANES {
-                asked |= kept.domain[place][lane] > most[lane] && most[lane] < least[lane];
+                direction |= kept.domain[place][lane] > most[lane] && most[lane] < least[lane];
             }
-            if asked {
+            if direction {
                 gather(room, setting, turn, &touched, &mut kept, place);
                 raise(&mut most, &mut at, &kept.domain[place], place as u32);
             }

@@ -223,11 +223,11 @@ impl Query {
                 continue; // known in full
             }
             let (value, _) = self.without_inner(&self.touched[k], setting, turn, place);
-            let mut asked = false;
+            let mut direction = false;
             for lane in 0..LANES {
-                asked |= value[lane] > most[lane] && most[lane] < least[lane];
+                direction |= value[lane] > most[lane] && most[lane] < least[lane];
             }
-            if asked {
+            if direction {
                 let entity = self.touched[k].entities[place];
                 let value = self.entry_of_partial(room, setting, turn, entity);
                 raise(&mut most, &mut [0; LANES], &value, 0);

@@ -14,7 +14,7 @@ impl Query {
     /// ŷ = min_i max_k φ_i,k                                    eq:rule_entailment
     /// ```
     #[inline(always)]
-    pub fn score(&mut self, room: &mut Room, setting: Setting, asked: u8) -> Lanes {
+    pub fn score(&mut self, room: &mut Room, setting: Setting, direction: u8) -> Lanes {
         let (last, rounds) = (setting.last(), setting.profile.rounds);
         let lazy = Self::is_lazy(setting, rounds, last.max(1) - 1)
             .then(|| setting.profile.pass(rounds).variable(last - 1, last));
@@ -27,7 +27,7 @@ impl Query {
                 v if Some(v) == lazy => {
                     let mut least = score;
                     for lane in 0..LANES {
-                        least[lane] = if asked >> lane & 1 == 1 { least[lane] } else { 0.0 };
+                        least[lane] = if direction >> lane & 1 == 1 { least[lane] } else { 0.0 };
                     }
                     let (most, at) = self.most_of_last(room, setting, &least);
                     for lane in 0..LANES {

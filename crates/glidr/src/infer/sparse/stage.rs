@@ -147,11 +147,11 @@ impl Query {
         let mut full = false;
         for place in 0..kept.domain.len() {
             let bound = &kept.domain[place];
-            let mut asked = false;
+            let mut direction = false;
             for lane in 0..LANES {
-                asked |= bound[lane] > most[lane] && most[lane] < least[lane];
+                direction |= bound[lane] > most[lane] && most[lane] < least[lane];
             }
-            if asked && !room.exact[place] {
+            if direction && !room.exact[place] {
                 let cost = setting.graph.row(touched.entities[place] as usize).len() * turn.senders();
                 if cost > budget {
                     full = true;

@@ -1,0 +1,290 @@
+//! One unit of work: what is learned on, what is ranked on, and by which scores.
+
+use anyhow::Context;
+use glidr::rank::{Metrics, Ranked};
+use glidr::search::{Joined, Searched};
+use glidr::solve::Limits;
+use glidr::train::RuleWeights;
+use glidr::{Aggregation, RuleSet};
+use glidr::{Dataset, Extraction, Model, Predicate, Ranking, Search, Split, Training};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::Watch;
+use crate::learner::{Learned, Learner};
+use crate::plan::{Scores, SearchPlan};
+use crate::watch::Stopwatch;
+
+/// What is done to the data before learning.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Change {
+    /// Nothing.
+    None,
+    /// Facts are mislabelled with this chance.
+    Mislabelled {
+        /// The chance.
+        p: f64,
+        /// Whether ranking sees the clean facts.
+        clean_background: bool,
+    },
+    /// Learned on one of two parts, tested on one of them.
+    Parts {
+        /// The share of the first part.
+        share: f64,
+        /// The part that is learned on.
+        learn: usize,
+        /// The part that is tested on.
+        test: usize,
+    },
+}
+
+/// One unit of work.
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// The row it belongs to.
+    pub row: String,
+    /// The data set's name.
+    pub data: String,
+    /// The data set's folder.
+    pub folder: std::path::PathBuf,
+    /// What is done to it.
+    pub change: Change,
+    /// Where it stands on the axis of its figure.
+    pub x: f64,
+    /// How it learns; the seed is its own.
+    pub training: Training,
+    /// How it scores.
+    pub scores: Scores,
+    /// Rounds when ranking, where they are not those of learning.
+    pub rounds: Option<usize>,
+    /// How it searches.
+    pub search: SearchPlan,
+}
+
+impl Job {
+    /// Everything that decides the result.
+    pub fn unit(&self, data: &Dataset) -> Value {
+        let mut unit = json!({
+            "data": self.data, "hash": data.hash(), "change": self.change, "training": self.training,
+            "scores": self.scores, "rounds": self.rounds, "search": self.search,
+        });
+        if matches!(self.scores, Scores::Search | Scores::Blend) {
+            unit["search_revision"] = json!(glidr::search::REVISION);
+        }
+        unit
+    }
+
+    /// What it is, for the one who waits.
+    pub fn show(&self) -> String {
+        let at = match self.change {
+            Change::None => format!("N = {}", self.training.variables),
+            Change::Mislabelled { p, .. } => format!("p = {p}"),
+            Change::Parts { learn, test, .. } => format!("part {} on part {}", learn + 1, test + 1),
+        };
+        format!("{}, {}, {at}, seed {}, {}", self.row, self.data, self.training.seed, self.scores.name())
+    }
+
+    /// What is learned on, and what is ranked on.
+    pub fn sides(&self, data: &Dataset) -> anyhow::Result<(Dataset, Dataset)> {
+        let seed = self.training.seed;
+        Ok(match self.change {
+            Change::None => (data.clone(), data.clone()),
+            Change::Mislabelled { p, clean_background } => {
+                let noisy = data.mislabelled(p, seed)?;
+                (noisy.clone(), if clean_background { data.clone() } else { noisy })
+            }
+            Change::Parts { share, learn, test } => {
+                let parts = data.parts(share, seed)?;
+                (parts[learn].clone(), parts[test].clone())
+            }
+        })
+    }
+
+    /// Whether votes are fitted to clean facts after rules were learned from noisy ones: the paper mislabels
+    /// "during training", and weighs rules by validation.
+    fn votes_later(&self) -> bool {
+        let clean = matches!(self.change, Change::Mislabelled { clean_background: true, .. });
+        clean && self.training.rule_weights == RuleWeights::Learned
+    }
+
+    /// The model of this unit, and the processor seconds that learning took; none where it was asked to stop.
+    pub fn model(
+        &self,
+        (learned, tested): (&Dataset, &Dataset),
+        learner: &mut Learner,
+        watch: &dyn Watch,
+    ) -> anyhow::Result<Option<Learned>> {
+        let votes = if self.votes_later() { RuleWeights::Loss } else { self.training.rule_weights };
+        let training = Training { rule_weights: votes, ..self.training.clone() };
+        let Some(found) = learner.model(&training, learned, watch)? else { return Ok(None) };
+        let (mut model, mut seconds) = (found.model.clone(), found.seconds);
+        if self.votes_later() {
+            let started = Stopwatch::start();
+            model.fit_votes(tested, &|done, all| watch.progress(done, all, "votes"))?;
+            model.training.rule_weights = RuleWeights::Learned;
+            seconds = seconds.map(|seconds| seconds + started.seconds());
+        }
+        Ok(Some(Learned { model, seconds }))
+    }
+
+    fn search(&self) -> anyhow::Result<Search> {
+        let plain = Search::default();
+        Ok(Search {
+            base: self.search.base.unwrap_or(plain.base),
+            conjunctions: self.search.conjunctions.unwrap_or(plain.conjunctions),
+            budget: self.search.budget.unwrap_or(plain.budget),
+            chains: self.search.chains.unwrap_or(plain.chains),
+            aggregation: self.search.aggregation.as_deref().map(Aggregation::parse).transpose()?,
+            ..plain
+        })
+    }
+
+    /// The searched rules, and the processor seconds that this took; a search is run once for all that use it.
+    fn searched<'m>(
+        &self,
+        model: &Model,
+        learned: &Dataset,
+        memo: &'m mut Memo,
+        watch: &(dyn Fn(usize, usize) + Sync),
+    ) -> anyhow::Result<&'m (Searched, f64)> {
+        let key = json!([self.training, learned.hash(), self.search]);
+        if memo.as_ref().is_none_or(|(known, _)| *known != key) {
+            let (started, targets) = (Stopwatch::start(), targets(learned));
+            let told = |done: usize| watch(done, targets.len());
+            let found = self.search()?.run(learned, Some(model), &[], &targets, &told)?;
+            *memo = Some((key, (found, started.seconds())));
+        }
+        memo.as_ref().map(|(_, found)| found).context("a search is kept")
+    }
+
+    /// Ranks the test split of `tested` with what was learned on `learned`.
+    pub fn rank(
+        &self,
+        model: &Model,
+        learned: &Dataset,
+        tested: &Dataset,
+        memo: &mut Memo,
+        watch: &(dyn Fn(usize, usize) + Sync),
+    ) -> anyhow::Result<Ranks> {
+        let plain = Ranking { seed: self.training.seed, rounds: self.rounds, ..Ranking::default() };
+        let soft: usize = model.ensembles.iter().map(|ensemble| ensemble.rules.len()).sum();
+        let by = |hard: Option<Extraction>| Ranking { hard, ..plain }.run(model, tested, watch);
+        let counted = |sets: &[RuleSet]| sets.iter().map(|set| set.rules.len()).sum::<usize>();
+        let limits = Limits::default();
+        let started = Stopwatch::start();
+        let (ranked, rules) = match self.scores {
+            Scores::Soft => (by(None)?, soft),
+            Scores::TopP => (by(Some(Extraction::TopP(0.25)))?, soft),
+            Scores::Argmax => (by(Some(Extraction::Argmax))?, soft),
+            Scores::Search => {
+                let (found, seconds) = self.searched(model, learned, memo, watch)?;
+                let started = Stopwatch::start();
+                let ranked = plain.run_rules(&found.sets, &[], tested, limits, watch)?.0;
+                return Ok(Ranks::of(&ranked, counted(&found.sets), seconds + started.seconds()));
+            }
+            Scores::Blend => {
+                // Shares are chosen by rules that have not seen valid; those that rank have.
+                let (found, seconds) = self.searched(model, learned, memo, watch)?;
+                let started = Stopwatch::start();
+                let joined = Joined::choose(model, &found.judged, learned, plain, limits, watch)?;
+                let ranked = joined.rank(model, &found.sets, tested, plain, limits, watch)?.0;
+                let seconds = seconds + started.seconds();
+                return Ok(Ranks::of(&ranked, soft + counted(&found.sets), seconds));
+            }
+        };
+        Ok(Ranks::of(&ranked, rules, started.seconds()))
+    }
+}
+
+/// The last search, by all that decides it, and its processor seconds.
+pub type Memo = Option<(Value, (Searched, f64))>;
+
+/// What a ranking gave.
+pub struct Ranks {
+    /// Over all ranks.
+    pub metrics: Metrics,
+    /// The test split's hash.
+    pub split_hash: String,
+    /// Rules that scores come from.
+    pub rules: usize,
+    /// Processor seconds of searching and ranking.
+    pub seconds: f64,
+}
+
+impl Ranks {
+    fn of(ranked: &Ranked, rules: usize, seconds: f64) -> Self {
+        Ranks { metrics: ranked.all, split_hash: ranked.protocol.split_hash.clone(), rules, seconds }
+    }
+}
+
+/// All predicates that training sees.
+fn targets(data: &Dataset) -> Vec<Predicate> {
+    let seen = [Split::Facts, Split::Train].into_iter().flat_map(|split| data.split(split));
+    let mut targets: Vec<Predicate> = seen.map(|fact| fact.predicate).collect();
+    targets.sort_unstable();
+    targets.dedup();
+    targets
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+
+    use super::*;
+
+    /// Nobody watches, and nobody stops it.
+    struct Alone(AtomicBool);
+
+    impl Watch for Alone {
+        fn unit(&self, _: usize, _: usize, _: &str) {}
+        fn progress(&self, _: usize, _: usize, _: &str) {}
+        fn say(&self, _: &str) {}
+        fn threads(&self) -> usize {
+            1
+        }
+        fn stop(&self) -> &AtomicBool {
+            &self.0
+        }
+        fn measure(&self, _: &crate::ScalingPoint) -> anyhow::Result<crate::ScalingMeasured> {
+            anyhow::bail!("nothing grows here")
+        }
+    }
+
+    #[test]
+    fn votes_are_fitted_to_the_facts_that_ranking_sees_also_where_rules_learn_from_noise() {
+        let clean = Dataset::families(0);
+        let folder = tempfile::tempdir().expect("a folder for models");
+        let learned = |clean_background: bool| {
+            let training =
+                Training { steps: 20, rules: 8, rule_weights: RuleWeights::Learned, ..Training::default() };
+            let job = Job {
+                row: "one".into(),
+                data: "families".into(),
+                folder: folder.path().into(),
+                change: Change::Mislabelled { p: 0.5, clean_background },
+                x: 0.5,
+                training,
+                scores: Scores::Soft,
+                rounds: None,
+                search: SearchPlan::default(),
+            };
+            let (noisy, tested) = job.sides(&clean).expect("sound data");
+            let mut learner = Learner::new(folder.path(), "noise", false);
+            let alone = Alone(AtomicBool::new(false));
+            let found = job.model((&noisy, &tested), &mut learner, &alone).expect("sound settings");
+            (found.expect("nobody stops it").model, noisy)
+        };
+        for clean_background in [true, false] {
+            let (model, noisy) = learned(clean_background);
+            let fitted = |data: &Dataset| {
+                let mut model = model.clone();
+                model.fit_votes(data, &|_, _| {}).expect("the data has its predicates");
+                model.ensembles
+            };
+            assert_eq!(fitted(&clean) == model.ensembles, clean_background);
+            assert_eq!(fitted(&noisy) == model.ensembles, !clean_background);
+            assert_eq!(model.training.rule_weights, RuleWeights::Learned);
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! Learns a model for a unit of work, so that a stop loses little and nothing is learned twice: training
+//! keeps a checkpoint, and a finished model stays in `OUT/models`, where all experiments look first.
+
+use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use glidr::train::Ended;
+use glidr::util::atomic_file;
+use glidr::{Dataset, Model, Run, Training};
+use serde_json::{Value, json};
+
+use crate::Watch;
+use crate::watch::Stopwatch;
+
+/// How often a checkpoint is kept; what is learned faster needs none.
+const KEEP: Duration = Duration::from_mins(1);
+
+/// A learned model, and how long that took; unknown where it was taken up again.
+pub struct Learned {
+    /// The model.
+    pub model: Model,
+    /// Seconds of processor time.
+    pub seconds: Option<f64>,
+}
+
+/// Learns models one after the other.
+pub struct Learner {
+    last: Option<(Training, String, Learned)>,
+    checkpoint: PathBuf,
+    models: PathBuf,
+    /// Whether models of earlier runs are learned again.
+    anew: bool,
+    /// The models of this run.
+    own: HashSet<PathBuf>,
+}
+
+impl Learner {
+    /// Keeps checkpoints of the experiment `name` and models below `out`; `anew` trusts none of earlier runs.
+    pub fn new(out: &Path, name: &str, anew: bool) -> Self {
+        Learner {
+            last: None,
+            checkpoint: out.join(name).with_extension("checkpoint"),
+            models: out.join("models"),
+            anew,
+            own: HashSet::new(),
+        }
+    }
+
+    /// The model of these settings and data; none where it was asked to stop.
+    pub fn model(
+        &mut self,
+        training: &Training,
+        data: &Dataset,
+        watch: &dyn Watch,
+    ) -> anyhow::Result<Option<&Learned>> {
+        let hash = data.hash();
+        let same = |(known, of, _): &(Training, String, Learned)| known == training && *of == hash;
+        if !self.last.as_ref().is_some_and(same) {
+            let path = self.path(training, &hash)?;
+            let learned = match self.kept(&path, training, &hash) {
+                Some(learned) => learned,
+                None => match self.learn(training, data, watch)? {
+                    Some(learned) => {
+                        keep(&path, &learned, training, &hash)?;
+                        learned
+                    }
+                    None => return Ok(None),
+                },
+            };
+            self.own.insert(path);
+            self.last = Some((training.clone(), hash, learned));
+        }
+        Ok(self.last.as_ref().map(|(_, _, learned)| learned))
+    }
+
+    /// Where a model is kept: a name made of all that decides it.
+    fn path(&self, training: &Training, data: &str) -> anyhow::Result<PathBuf> {
+        let mut hasher = DefaultHasher::new();
+        (serde_json::to_string(training)?, data).hash(&mut hasher);
+        Ok(self.models.join(format!("{:016x}.glidr", hasher.finish())))
+    }
+
+    /// A model that was learned before. Only one with these very settings and data counts, whatever its name.
+    fn kept(&self, path: &Path, training: &Training, data: &str) -> Option<Learned> {
+        if self.anew && !self.own.contains(path) {
+            return None;
+        }
+        let model = Model::open(path).ok()?;
+        let fits = model.training == *training && model.data.hash == data;
+        let told = std::fs::read_to_string(path.with_extension("json")).ok();
+        let seconds = told.and_then(|text| serde_json::from_str::<Value>(&text).ok()?["seconds"].as_f64());
+        fits.then_some(Learned { model, seconds })
+    }
+
+    fn learn(
+        &self,
+        training: &Training,
+        data: &Dataset,
+        watch: &dyn Watch,
+    ) -> anyhow::Result<Option<Learned>> {
+        let run = Run::new(training.clone(), data)?;
+        // A checkpoint of other settings or data is one of a unit that nobody asks for any more.
+        let fits = Run::checkpoint_training(&self.checkpoint).is_ok_and(|known| known == *training);
+        let resumed = fits && run.load_checkpoint(&self.checkpoint).is_ok();
+        let (started, mut last) = (Stopwatch::start(), Instant::now());
+        let mut failed = None;
+        let ended = run.train(watch.threads(), watch.stop(), |run| {
+            let progress = run.progress();
+            watch.progress(progress.steps, progress.all_steps, "steps");
+            if last.elapsed() >= KEEP && failed.is_none() {
+                failed = run.save_checkpoint(&self.checkpoint).err();
+                last = Instant::now();
+            }
+        });
+        if let Some(error) = failed {
+            return Err(error.into());
+        }
+        match ended {
+            Ended::Diverged(target) => Err(run.diverged(target).into()),
+            Ended::Stopped => {
+                run.save_checkpoint(&self.checkpoint)?;
+                Ok(None)
+            }
+            Ended::Finished => {
+                let seconds = (!resumed).then(|| started.seconds());
+                let model = run.into_model(&|done, all| watch.progress(done, all, "votes"));
+                let _ = std::fs::remove_file(&self.checkpoint);
+                Ok(Some(Learned { model, seconds }))
+            }
+        }
+    }
+}
+
+/// Keeps a model, and beside it in words what it is and how long it took.
+fn keep(path: &Path, learned: &Learned, training: &Training, data: &str) -> anyhow::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+    learned.model.save(path)?;
+    let told = json!({ "training": training, "data": data, "seconds": learned.seconds });
+    Ok(atomic_file::write(&path.with_extension("json"), format!("{told:#}\n"))?)
+}
+
+/// Whether a stop was asked for.
+pub fn stopped(watch: &dyn Watch) -> bool {
+    watch.stop().load(Ordering::Relaxed)
+}

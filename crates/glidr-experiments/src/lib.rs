@@ -1,0 +1,104 @@
+//! The paper's experiments, and ours: each is a plan in TOML, units of work that are kept as soon as
+//! they are done, and a report of tables and figures with the paper's numbers beside ours.
+//!
+//! In: an [`Experiment`], a [`Plan`] and [`Choices`] that shorten it. Out: a [`Report`]. Paper:
+//! `tab:metrics`, `fig:mislabeling`, `fig:rule_length`, `tab:rules`.
+
+mod figure;
+mod grid;
+mod job;
+mod learner;
+mod plan;
+mod published;
+mod report;
+mod rules;
+mod scaling;
+mod stats;
+mod store;
+mod summary;
+mod watch;
+
+use std::path::Path;
+
+use learner::Learner;
+pub use plan::{Choices, Plan};
+pub use report::{Report, Table};
+pub use scaling::{Measured as ScalingMeasured, Point as ScalingPoint};
+pub use stats::{Spread, slope};
+pub use store::Store;
+pub use watch::Watch;
+
+/// The experiments that need no network library.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Experiment {
+    /// Filtered ranking on all data sets.                                        `tab:metrics`
+    Completion,
+    /// Hits@1 as facts are mislabelled.                                           `fig:mislabeling`
+    Noise,
+    /// Hits@1 as rules have more variables.                                       `fig:rule_length`
+    Variables,
+    /// The best rules, their measures, shapes and pictures.                       `tab:rules`
+    Rules,
+    /// Learned on one part of a graph, tested on a part with other entities.
+    Inductive,
+    /// Time and memory as graphs and rules grow.
+    Scaling,
+    /// What more rules, variables, rounds and other ways of joining bring.
+    Beyond,
+}
+
+impl Experiment {
+    /// All of them.
+    pub const ALL: [Experiment; 7] = [
+        Experiment::Completion,
+        Experiment::Noise,
+        Experiment::Variables,
+        Experiment::Rules,
+        Experiment::Inductive,
+        Experiment::Scaling,
+        Experiment::Beyond,
+    ];
+
+    /// Its name, which is also that of its files.
+    pub fn name(self) -> &'static str {
+        ["completion", "noise", "variables", "rules", "inductive", "scaling", "beyond"][self as usize]
+    }
+
+    /// The plan that is built in.
+    pub fn plan(self) -> &'static str {
+        match self {
+            Experiment::Completion => include_str!("../plans/completion.toml"),
+            Experiment::Noise => include_str!("../plans/noise.toml"),
+            Experiment::Variables => include_str!("../plans/variables.toml"),
+            Experiment::Rules => include_str!("../plans/rules.toml"),
+            Experiment::Inductive => include_str!("../plans/inductive.toml"),
+            Experiment::Scaling => include_str!("../plans/scaling.toml"),
+            Experiment::Beyond => include_str!("../plans/beyond.toml"),
+        }
+    }
+
+    /// Runs what is not done yet, and reports over all that is. `None` means that it was asked to stop;
+    /// what was done is kept.
+    pub fn run(
+        self,
+        plan: &Plan,
+        choices: &Choices,
+        out: &Path,
+        watch: &dyn Watch,
+    ) -> anyhow::Result<Option<Report>> {
+        let mut store = Store::open(&out.join(format!("{}.jsonl", self.name())), choices.anew)?;
+        store.only_done = choices.done;
+        let learner = Learner::new(out, self.name(), choices.anew);
+        match self {
+            Experiment::Rules => rules::run(plan, choices, &mut store, learner, watch),
+            Experiment::Scaling => scaling::run(plan, choices, &mut store, watch),
+            _ => {
+                let jobs = grid::jobs(plan, choices)?;
+                let Some(done) = grid::run(&jobs, &mut store, learner, watch)? else {
+                    return Ok(None);
+                };
+                summary::report(self, plan, &done).map(Some)
+            }
+        }
+    }
+}

@@ -1,0 +1,3 @@
+//! Formats that facts are read from.
+
+pub(super) mod tsv;

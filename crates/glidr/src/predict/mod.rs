@@ -1,0 +1,3 @@
+//! Prediction: scores for the candidates of a query.
+
+mod rules;

@@ -1,0 +1,50 @@
+//! What a rule counts beside others: its confidence, or its weight.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::graph::Direction;
+
+/// A rule's number where a tail is asked for, and where a head is. How much a rule tells may differ: of a profession few
+/// people are told apart by what tells a person's profession.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Weight {
+    /// Where the tail is asked for.
+    pub tail: f64,
+    /// Where the head is.
+    pub head: f64,
+}
+
+impl Weight {
+    /// The one for a question.
+    pub fn of(self, direction: Direction) -> f64 {
+        match direction {
+            Direction::Tail => self.tail,
+            Direction::Head => self.head,
+        }
+    }
+
+    /// The greater one.
+    pub fn most(self) -> f64 {
+        self.tail.max(self.head)
+    }
+
+    /// Both, changed alike.
+    pub(crate) fn map(self, change: impl Fn(f64) -> f64) -> Self {
+        Weight { tail: change(self.tail), head: change(self.head) }
+    }
+}
+
+impl From<f64> for Weight {
+    fn from(number: f64) -> Self {
+        Weight { tail: number, head: number }
+    }
+}
+
+impl fmt::Display for Weight {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.tail)?;
+        if self.tail.to_bits() == self.head.to_bits() { Ok(()) } else { write!(f, " / {}", self.head) }
+    }
+}

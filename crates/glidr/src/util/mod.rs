@@ -1,0 +1,5 @@
+//! What every room may use: named random streams, projected Adam, and files that are there whole or not at all.
+
+pub mod atomic_file;
+pub(crate) mod projected_adam;
+pub(crate) mod random;
