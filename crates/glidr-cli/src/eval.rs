@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 use glidr::rank::{Metrics, Ranked, Ties};
 use glidr::search::Joined;
 use glidr::solve::Ended;
-use glidr::{Dataset, Model, Ranking, Rule, Search, Split};
+use glidr::{Dataset, Ranking, Rule, Search, SoftModel, Split};
 use serde_json::{Value, json};
 
 use crate::output::{Output, counted, table};
@@ -115,7 +115,7 @@ impl Eval {
     fn rank_by_rules(
         &self,
         ranking: &Ranking,
-        model: &Model,
+        model: &SoftModel,
         data: &Dataset,
         output: &Output,
     ) -> anyhow::Result<ExitCode> {
@@ -174,7 +174,7 @@ impl Eval {
 }
 
 /// Ranks with a progress bar, and says what the data lacks.
-pub fn rank(ranking: &Ranking, model: &Model, data: &Dataset, output: &Output) -> anyhow::Result<Ranked> {
+pub fn rank(ranking: &Ranking, model: &SoftModel, data: &Dataset, output: &Output) -> anyhow::Result<Ranked> {
     say_lacking(&model.lacking(data), data, output);
     let bar = output.bar(0, "{bar:30} {pos} of {len} questions  {elapsed} gone, {eta} left");
     let ranked = ranking.run(model, data, &|done, all| {

@@ -9,7 +9,7 @@ use glidr::explain::{Trace, trace};
 use glidr::graph::Triple;
 use glidr::rule::{Rule, RuleNames};
 use glidr::solve::{Facts, Limits};
-use glidr::{Background, Dataset, Entity, Extraction, Model, Predicate, Split};
+use glidr::{Background, Dataset, Entity, Extraction, Predicate, SoftModel, Split};
 use serde_json::{Value, json};
 
 use crate::output::{Output, table};
@@ -177,7 +177,7 @@ impl Explain {
     #[expect(clippy::too_many_arguments, reason = "all that a pair is judged by")]
     fn judged(
         &self,
-        model: &Model,
+        model: &SoftModel,
         data: &Dataset,
         facts: &Facts,
         background: Background,

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use glidr::{Background, Dataset, Model, Split, Training};
+use glidr::{Background, Dataset, SoftModel, Split, Training};
 use serde_json::json;
 
 use crate::output::{Output, counted, table};
@@ -27,7 +27,7 @@ impl Info {
     /// Describes.
     pub fn run(&self, output: &Output) -> anyhow::Result<ExitCode> {
         match &self.path {
-            Some(path) if looks_like_a_model(path) => model_info(path, &Model::open(path)?, output),
+            Some(path) if looks_like_a_model(path) => model_info(path, &SoftModel::open(path)?, output),
             path => data_info(&open_data(path.as_deref(), self.seed, output)?, output),
         }
     }
@@ -45,7 +45,7 @@ fn looks_like_a_model(path: &Path) -> bool {
     read.is_ok() && start[7] == 0 && start[8] == b'{'
 }
 
-fn model_info(path: &Path, model: &Model, output: &Output) -> anyhow::Result<ExitCode> {
+fn model_info(path: &Path, model: &SoftModel, output: &Output) -> anyhow::Result<ExitCode> {
     if output.json {
         let targets: BTreeMap<&str, usize> = model
             .ensembles

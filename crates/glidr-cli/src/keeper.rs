@@ -6,7 +6,7 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use glidr::{Model, Run};
+use glidr::{Run, SoftModel};
 
 /// Keeps one run's files.
 pub struct Keeper {
@@ -29,7 +29,7 @@ impl Keeper {
             PathBuf::from(name)
         };
         if is_there(&model)? {
-            Model::open(&model).map_err(|error| {
+            SoftModel::open(&model).map_err(|error| {
                 anyhow::anyhow!("{error}\nonly a glidr model is written over: choose another name for -o")
             })?;
         }
@@ -51,7 +51,7 @@ impl Keeper {
     }
 
     /// Writes the model. The last checkpoint goes only when that is done.
-    pub fn finish(&self, run: Run, watch: &(dyn Fn(usize, usize) + Sync)) -> anyhow::Result<Model> {
+    pub fn finish(&self, run: Run, watch: &(dyn Fn(usize, usize) + Sync)) -> anyhow::Result<SoftModel> {
         run.save_checkpoint(&self.checkpoint)?;
         let model = run.into_model(watch);
         model.save(&self.model)?;

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use clap::Args;
 use glidr::train::Ended;
-use glidr::{Dataset, Extraction, Model, Ranking, Run, Training};
+use glidr::{Dataset, Extraction, Ranking, Run, SoftModel, Training};
 use serde_json::json;
 
 use crate::STOPPED;
@@ -172,7 +172,7 @@ impl Learn {
 
     fn report(
         &self,
-        model: &Model,
+        model: &SoftModel,
         data: &Dataset,
         engine: &str,
         time: Duration,

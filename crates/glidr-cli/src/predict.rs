@@ -10,7 +10,7 @@ use glidr::Direction;
 use glidr::graph::Triple;
 use glidr::rank::Answer;
 use glidr::solve::{Ended, Facts, Limits, Solver};
-use glidr::{Background, Dataset, Entity, Extraction, Model, Predicate, Scorer, Search, Split};
+use glidr::{Background, Dataset, Entity, Extraction, Predicate, Scorer, Search, SoftModel, Split};
 use serde_json::{Value, json};
 
 use crate::output::{Output, table};
@@ -198,7 +198,7 @@ impl Predict {
     /// confident explains it.
     fn by_weights(
         &self,
-        model: &Model,
+        model: &SoftModel,
         question: &Question,
         hard: Option<Extraction>,
         output: &Output,
@@ -233,7 +233,7 @@ impl Predict {
 
     /// Answers by rules that are searched or given, evaluated exactly; of those that fire for one, the rule
     /// of the highest number explains it.
-    fn by_rules(&self, model: &Model, question: &Question, output: &Output) -> anyhow::Result<Told> {
+    fn by_rules(&self, model: &SoftModel, question: &Question, output: &Output) -> anyhow::Result<Told> {
         let data = question.data;
         let target = data.names().predicate(&self.target)?;
         let sets = if let Some(path) = &self.rules {

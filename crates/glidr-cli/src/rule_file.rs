@@ -7,7 +7,7 @@ use anyhow::Context;
 use glidr::graph::Vocabulary;
 use glidr::rule::{Clause, RuleNames, Weight, parse_rules, quoted};
 use glidr::solve::{Facts, Limits, Solver};
-use glidr::{Aggregation, RuleSet, WeightedRule};
+use glidr::{Aggregation, TargetRules, WeightedRule};
 use glidr::{Background, Dataset, Predicate, Rule};
 
 /// Added to a rule's answers when its confidence is counted, as the search does.
@@ -49,7 +49,7 @@ impl RuleFile {
     }
 
     /// The rules by target; a rule without a number gets the confidence counted on *facts* and *train*.
-    pub fn sets(self, data: &Dataset) -> anyhow::Result<Vec<RuleSet>> {
+    pub fn sets(self, data: &Dataset) -> anyhow::Result<Vec<TargetRules>> {
         let facts = Facts::from(&Background::Train.graph(data, None));
         let mut by_target: BTreeMap<Predicate, Vec<WeightedRule>> = BTreeMap::new();
         for (rule, number) in self.rules {
@@ -63,7 +63,10 @@ impl RuleFile {
             by_target.entry(rule.target).or_default().push(WeightedRule { rule, weight: number });
         }
         let join = |target| self.joins.get(&target).copied().unwrap_or(Aggregation::NoisyOr);
-        Ok(by_target.into_iter().map(|(target, rules)| RuleSet::new(target, join(target), rules)).collect())
+        Ok(by_target
+            .into_iter()
+            .map(|(target, rules)| TargetRules::new(target, join(target), rules))
+            .collect())
     }
 }
 
@@ -77,7 +80,7 @@ pub fn rule_names(names: &Vocabulary) -> RuleNames<'_> {
 }
 
 /// Sets of rules as a text that can be read again.
-pub fn text_of(sets: &[RuleSet], names: &Vocabulary) -> String {
+pub fn text_of(sets: &[TargetRules], names: &Vocabulary) -> String {
     let mut text = String::new();
     for set in sets {
         text += &format!(

@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use anyhow::Context;
 use clap::{Args, ValueEnum};
-use glidr::RuleSet;
+use glidr::TargetRules;
 use glidr::fidelity::fidelity;
 use glidr::rule::RuleNames;
 use glidr::search::Report;
 use glidr::solve::{Facts, Limits, Solver};
-use glidr::{Background, Dataset, Ensemble, Entity, Extraction, Graph, Model, Predicate, Split};
+use glidr::{Background, Dataset, Ensemble, Entity, Extraction, Graph, Predicate, SoftModel, Split};
 use serde_json::json;
 
 use crate::listing::{Format, Shown};
@@ -138,7 +138,7 @@ impl Rules {
         let extraction = self.hard.extraction()?.unwrap_or(Extraction::TopP(0.25));
         let (model, data);
         if self.no_measures && self.data.is_none() {
-            (model, data) = (Model::open(&self.source)?, None);
+            (model, data) = (SoftModel::open(&self.source)?, None);
         } else {
             let (opened, set) = open_both(&self.source, self.data.as_deref(), output)?;
             (model, data) = (opened, Some(set));
@@ -210,7 +210,7 @@ impl Rules {
     /// Rules by the data's numbers: as a text where that is all that is asked, else measured.
     fn of_sets(
         &self,
-        sets: &[RuleSet],
+        sets: &[TargetRules],
         data: &Dataset,
         searched: Option<&[Report]>,
         document: serde_json::Value,
@@ -234,7 +234,7 @@ impl Rules {
                 of_target.extend(self.measured(shown, ground.as_ref(), names)?);
             }
             self.sort(&mut of_target);
-            kept.push(RuleSet {
+            kept.push(TargetRules {
                 target: set.target,
                 aggregation: set.aggregation,
                 rules: of_target.iter().map(Shown::weighed).collect(),
@@ -296,7 +296,7 @@ impl Rules {
 
 /// How far a rule agrees with the soft rule of most votes that it stands for.
 fn agreement(
-    model: &Model,
+    model: &SoftModel,
     ensemble: &Ensemble,
     extraction: Extraction,
     shown: &Shown,

@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use glidr::Aggregation;
 use glidr::search::Searched;
 use glidr::solve::Limits;
-use glidr::{Dataset, Model, Predicate, Rule, Search, Split};
+use glidr::{Dataset, Predicate, Rule, Search, SoftModel, Split};
 
 use crate::output::Output;
 
@@ -81,7 +81,7 @@ impl SearchFlags {
 /// Searches, with a progress bar.
 pub fn run(
     search: Search,
-    model: &Model,
+    model: &SoftModel,
     data: &Dataset,
     extra: &[Rule],
     targets: &[Predicate],
@@ -95,7 +95,7 @@ pub fn run(
 }
 
 /// The predicates of the data that the model was told to learn; all that training sees if it was told none.
-pub fn targets_of(model: &Model, data: &Dataset) -> Vec<Predicate> {
+pub fn targets_of(model: &SoftModel, data: &Dataset) -> Vec<Predicate> {
     let names = data.names();
     let seen = [Split::Facts, Split::Train].into_iter().flat_map(|split| data.split(split));
     let mut targets: Vec<Predicate> = seen.map(|fact| fact.predicate).collect();

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::bail;
-use glidr::{Dataset, Model};
+use glidr::{Dataset, SoftModel};
 
 use crate::output::{Output, counted};
 
@@ -46,8 +46,8 @@ pub fn open_data(path: Option<&Path>, seed: u64, output: &Output) -> anyhow::Res
 }
 
 /// A model, and the data to use it on: `data`, or what the model was learned on.
-pub fn open_both(model: &Path, data: Option<&Path>, output: &Output) -> anyhow::Result<(Model, Dataset)> {
-    let model = Model::open(model)?;
+pub fn open_both(model: &Path, data: Option<&Path>, output: &Output) -> anyhow::Result<(SoftModel, Dataset)> {
+    let model = SoftModel::open(model)?;
     let recorded = PathBuf::from(&model.data.source);
     let embedded = Dataset::families(model.training.seed);
     let same_as_learned = data.is_none();

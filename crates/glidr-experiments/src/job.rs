@@ -5,8 +5,8 @@ use glidr::rank::{Metrics, Ranked};
 use glidr::search::{Joined, Searched};
 use glidr::solve::Limits;
 use glidr::train::RuleWeights;
-use glidr::{Aggregation, RuleSet};
-use glidr::{Dataset, Extraction, Model, Predicate, Ranking, Search, Split, Training};
+use glidr::{Aggregation, TargetRules};
+use glidr::{Dataset, Extraction, Predicate, Ranking, Search, SoftModel, Split, Training};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -143,7 +143,7 @@ impl Job {
     /// The searched rules, and the processor seconds that this took; a search is run once for all that use it.
     fn searched<'m>(
         &self,
-        model: &Model,
+        model: &SoftModel,
         learned: &Dataset,
         memo: &'m mut Memo,
         watch: &(dyn Fn(usize, usize) + Sync),
@@ -161,7 +161,7 @@ impl Job {
     /// Ranks the test split of `tested` with what was learned on `learned`.
     pub fn rank(
         &self,
-        model: &Model,
+        model: &SoftModel,
         learned: &Dataset,
         tested: &Dataset,
         memo: &mut Memo,
@@ -170,7 +170,7 @@ impl Job {
         let plain = Ranking { seed: self.training.seed, rounds: self.rounds, ..Ranking::default() };
         let soft: usize = model.ensembles.iter().map(|ensemble| ensemble.rules.len()).sum();
         let by = |hard: Option<Extraction>| Ranking { hard, ..plain }.run(model, tested, watch);
-        let counted = |sets: &[RuleSet]| sets.iter().map(|set| set.rules.len()).sum::<usize>();
+        let counted = |sets: &[TargetRules]| sets.iter().map(|set| set.rules.len()).sum::<usize>();
         let limits = Limits::default();
         let started = Stopwatch::start();
         let (ranked, rules) = match self.scores {

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use glidr::train::Ended;
 use glidr::util::atomic_file;
-use glidr::{Dataset, Model, Run, Training};
+use glidr::{Dataset, Run, SoftModel, Training};
 use serde_json::{Value, json};
 
 use crate::Watch;
@@ -22,7 +22,7 @@ const KEEP: Duration = Duration::from_mins(1);
 /// A learned model, and how long that took; unknown where it was taken up again.
 pub struct Learned {
     /// The model.
-    pub model: Model,
+    pub model: SoftModel,
     /// Seconds of processor time.
     pub seconds: Option<f64>,
 }
@@ -89,7 +89,7 @@ impl Learner {
         if self.anew && !self.own.contains(path) {
             return None;
         }
-        let model = Model::open(path).ok()?;
+        let model = SoftModel::open(path).ok()?;
         let fits = model.training == *training && model.data.hash == data;
         let told = std::fs::read_to_string(path.with_extension("json")).ok();
         let seconds = told.and_then(|text| serde_json::from_str::<Value>(&text).ok()?["seconds"].as_f64());

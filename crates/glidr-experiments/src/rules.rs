@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use glidr::render::Picture;
 use glidr::rule::{Rule, RuleNames, Shape};
 use glidr::solve::{Facts, Limits, Solver};
-use glidr::{Dataset, Entity, Extraction, Model, Split, Training, model::Background};
+use glidr::{Dataset, Entity, Extraction, SoftModel, Split, Training, model::Background};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -160,7 +160,7 @@ fn show(report: &mut Report, row: &str, data: &str, seed: u64, gave: &Gave) {
     }
 }
 
-fn look(model: &Model, data: &Dataset) -> anyhow::Result<Gave> {
+fn look(model: &SoftModel, data: &Dataset) -> anyhow::Result<Gave> {
     let view = model.view(data, Background::Train)?;
     let facts = Facts::from(&view.graph);
     let mut gave = Gave::default();
@@ -201,7 +201,7 @@ fn measured(
     rule: &Rule,
     votes: f32,
     target: &str,
-    model: &Model,
+    model: &SoftModel,
     data: &Dataset,
     facts: &Facts,
 ) -> anyhow::Result<Best> {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Container, DataMark, Ensemble, Model, SoftRule, Tensor};
+use super::{Container, DataMark, Ensemble, SoftModel, SoftRule, Tensor};
 use crate::error::{Error, Result};
 use crate::graph::{Names, Predicate};
 use crate::infer::Slots;
@@ -31,7 +31,7 @@ struct TargetHeader {
     losses: Vec<f32>,
 }
 
-impl Model {
+impl SoftModel {
     /// Writes the model to `path`; equal models give equal bytes.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
         let mut tensors = BTreeMap::new();
@@ -63,7 +63,7 @@ impl Model {
     }
 
     /// Reads a model; a truncated, altered or foreign file is refused.
-    pub fn open(path: impl AsRef<Path>) -> Result<Model> {
+    pub fn open(path: impl AsRef<Path>) -> Result<SoftModel> {
         let path = path.as_ref();
         let mut file = Container::<Header>::read(path, FORMAT)?;
         let header = &file.header;
@@ -71,7 +71,7 @@ impl Model {
         Schema::new(schema.variables, schema.predicates, schema.properties)
             .map_err(|error| Error::data(path, error.to_string()))?;
         check_header(header).map_err(|finding| Error::data(path, finding))?;
-        let mut model = Model {
+        let mut model = SoftModel {
             schema,
             predicates: Names::new(header.predicates.clone()),
             properties: Names::new(header.properties.clone()),

@@ -47,7 +47,7 @@ pub struct DataMark {
 
 /// A learned model: for every target an ensemble of soft rules.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Model {
+pub struct SoftModel {
     /// The schema that all rules share.
     pub schema: Schema,
     /// Names of the predicates, by the model's numbers.
@@ -103,7 +103,7 @@ pub struct View {
     pub lacking: Vec<String>,
 }
 
-impl Model {
+impl SoftModel {
     /// The ensemble for the target called `name`, or an error with the nearest names.
     pub fn target(&self, name: &str) -> Result<&Ensemble> {
         let named = |ensemble: &Ensemble| self.predicates.name(ensemble.target.0);

@@ -2,10 +2,10 @@
 
 use crate::error::Result;
 use crate::graph::{Direction, Entity};
-use crate::rule::{Aggregator, RuleSet};
+use crate::rule::{Aggregator, TargetRules};
 use crate::solve::{Ended, Facts, Limits, Solver};
 
-impl RuleSet {
+impl TargetRules {
     /// Makes every rule ready on `facts`.
     pub fn solvers<'f>(&self, facts: &'f Facts, limits: Limits) -> Result<Vec<Solver<'f>>> {
         self.rules.iter().map(|weighed| Solver::new(&weighed.rule, facts, limits)).collect()
@@ -61,8 +61,11 @@ mod tests {
             let rule = Rule::new(Predicate(2), &[Literal::any_of(vec![atom])]);
             WeightedRule { rule, weight: Weight { tail, head } }
         };
-        let set =
-            RuleSet::new(Predicate(2), Aggregation::Sum, vec![weighed(0, 1.0, 0.0), weighed(1, 0.5, 2.0)]);
+        let set = TargetRules::new(
+            Predicate(2),
+            Aggregation::Sum,
+            vec![weighed(0, 1.0, 0.0), weighed(1, 0.5, 2.0)],
+        );
         let solvers = set.solvers(&facts, Limits::default()).expect("sound rules");
         let scores = |direction, known| set.scores(&solvers, direction, Entity(known), 4).0;
         assert_eq!(scores(Direction::Tail, 0), [0.0, 1.0, 0.5, 0.0]);

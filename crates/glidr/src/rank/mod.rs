@@ -1,7 +1,7 @@
 //! Ranking: scores candidates, orders them in the filtered setting, breaks ties by the seed,
 //! counts MRR and Hits@k from one and the same rank.
 //!
-//! In: a [`Model`] and a [`Dataset`]. Out: a [`Ranked`]. Every fact of the split asks both
+//! In: a [`SoftModel`] and a [`Dataset`]. Out: a [`Ranked`]. Every fact of the split asks both
 //! `p(h, ?)` and `p(?, t)`; candidates are all entities of the data; other true answers, from
 //! any split, do not count. A candidate is scored only where its bound reaches the target's
 //! score, which changes no rank.
@@ -25,7 +25,7 @@ use crate::error::{Error, Result};
 use crate::graph::{Dataset, Direction, Entity, Graph, Predicate, Split, Triple};
 use crate::infer::{Engine, lane_width};
 use crate::model::Extraction;
-use crate::model::{Background, Ensemble, Model};
+use crate::model::{Background, Ensemble, SoftModel};
 use crate::util::random::{Purpose, stream};
 
 /// Scores closer than this, relative to the target's, are a tie: nearer than that, only the
@@ -156,7 +156,7 @@ impl Ranking {
     /// answered, of how many.
     pub fn run(
         &self,
-        model: &Model,
+        model: &SoftModel,
         data: &Dataset,
         watch: &(dyn Fn(usize, usize) + Sync),
     ) -> Result<Ranked> {
@@ -164,13 +164,13 @@ impl Ranking {
     }
 
     /// The slow twin of [`Ranking::run`]: scores every candidate, and must give the same ranks.
-    pub fn run_exhaustive(&self, model: &Model, data: &Dataset) -> Result<Ranked> {
+    pub fn run_exhaustive(&self, model: &SoftModel, data: &Dataset) -> Result<Ranked> {
         self.rank(model, data, &|_, _| {}, false)
     }
 
     fn rank(
         &self,
-        model: &Model,
+        model: &SoftModel,
         data: &Dataset,
         watch: &(dyn Fn(usize, usize) + Sync),
         by_bounds: bool,
@@ -278,7 +278,7 @@ pub(crate) fn irreflexive(data: &Dataset, self_answers: bool) -> Vec<bool> {
 
 /// The questions of `facts`, those with a predicate and an end in common together.
 fn tasks<'a>(
-    model: &'a Model,
+    model: &'a SoftModel,
     data: &Dataset,
     facts: &[Triple],
     at_once: usize,

@@ -1,7 +1,7 @@
 //! Votes fitted to *valid*, so that its answers stand before others; the paper's votes go by each rule's own
 //! validation loss.
 //!
-//! In: a [`Model`] and a [`Dataset`]. Out: the model with other votes. *test* is not looked at, not even to leave out
+//! In: a [`SoftModel`] and a [`Dataset`]. Out: the model with other votes. *test* is not looked at, not even to leave out
 //! what it says is true.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,7 +11,7 @@ use rayon::prelude::*;
 use super::{Scorer, Truth, irreflexive, questions};
 use crate::error::Result;
 use crate::graph::{Dataset, Direction, Entity, Predicate, Split, Triple};
-use crate::model::{Background, Ensemble, Model};
+use crate::model::{Background, Ensemble, SoftModel};
 use crate::util::projected_adam::ProjectedAdam;
 
 /// So many candidates stand against an answer: those with the highest scores by the votes before.
@@ -38,7 +38,7 @@ struct Contest {
     negatives: Vec<Row>,
 }
 
-impl Model {
+impl SoftModel {
     /// Fits the votes to *valid*; a target of which it has no fact votes by loss. `watch` is told, from any
     /// thread, how many targets are done, of how many.
     pub fn fit_votes(&mut self, data: &Dataset, watch: &(dyn Fn(usize, usize) + Sync)) -> Result<()> {

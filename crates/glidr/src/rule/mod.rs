@@ -19,7 +19,7 @@ pub use filling::Filling;
 pub use lex::Mark;
 pub use parse::{Clause, WrittenAtom, WrittenRule, WrittenTerm, parse_rules};
 pub(crate) use rule_set::Aggregator;
-pub use rule_set::{Aggregation, RuleSet, WeightedRule};
+pub use rule_set::{Aggregation, TargetRules, WeightedRule};
 pub use schema::{Filler, MAX_VARIABLES, Schema};
 pub use shape::Shape;
 pub use text::{RuleNames, quoted, quoted_constant};

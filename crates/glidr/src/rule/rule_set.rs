@@ -77,7 +77,7 @@ pub struct WeightedRule {
 
 /// The rules of one target, best first.
 #[derive(Clone, Debug, PartialEq)]
-pub struct RuleSet {
+pub struct TargetRules {
     /// The predicate they define.
     pub target: Predicate,
     /// How they are joined.
@@ -86,11 +86,11 @@ pub struct RuleSet {
     pub rules: Vec<WeightedRule>,
 }
 
-impl RuleSet {
+impl TargetRules {
     /// The rules in their order.
     pub fn new(target: Predicate, aggregation: Aggregation, mut rules: Vec<WeightedRule>) -> Self {
         rules.sort_by(|a, b| b.weight.most().total_cmp(&a.weight.most()).then_with(|| a.rule.cmp(&b.rule)));
-        RuleSet { target, aggregation, rules }
+        TargetRules { target, aggregation, rules }
     }
 
     /// The rules that count where this is asked, by their places, highest number first.

@@ -9,9 +9,9 @@ use crate::error::Result;
 use crate::graph::Direction;
 use crate::graph::{Dataset, Entity, Graph, Predicate, Triple};
 use crate::infer::lane_width;
-use crate::model::{Background, Model};
+use crate::model::{Background, SoftModel};
 use crate::rank::{Bounds, REFUSED, Ranking, Scorer, TIE, Truth, irreflexive, questions, truth};
-use crate::rule::RuleSet;
+use crate::rule::TargetRules;
 use crate::solve::{Ended, Facts, Limits, Solver};
 
 /// How far, relative to it, a score may be above its bound: sums in another order differ by a little.
@@ -28,8 +28,8 @@ pub(super) struct Answer {
 /// What is ranked by both.
 pub(super) struct Both<'a> {
     pub ranking: Ranking,
-    pub model: &'a Model,
-    pub sets: &'a [RuleSet],
+    pub model: &'a SoftModel,
+    pub sets: &'a [TargetRules],
     pub data: &'a Dataset,
     pub limits: Limits,
     /// The slow twin: score every candidate.
@@ -133,7 +133,7 @@ impl Room<'_> {
     /// Every candidate's searched score but for a refused one's, divided by the most of them.
     fn searched(
         &self,
-        set: Option<&RuleSet>,
+        set: Option<&TargetRules>,
         solvers: &[Solver],
         direction: Direction,
         known: Entity,

@@ -11,7 +11,7 @@ use super::{Ended, Fit, Report};
 use crate::graph::Direction;
 use crate::graph::{Predicate, Vocabulary};
 use crate::rule::Weight;
-use crate::rule::{Aggregation, Aggregator, RuleSet, WeightedRule};
+use crate::rule::{Aggregation, Aggregator, TargetRules, WeightedRule};
 
 /// The restraints that are tried when weights are fitted.
 pub(super) const L2S: [f64; 6] = [0.3, 1.0, 3.0, 10.0, 30.0, 100.0];
@@ -113,7 +113,7 @@ impl Tried {
 
     /// The rules joined as judged; and fitted to *valid* too: its facts are true, and count as such. Numbers for tails
     /// are those of the first way, numbers for heads those of the second.
-    fn sets(&self, ways: [&Way; 2]) -> [RuleSet; 2] {
+    fn sets(&self, ways: [&Way; 2]) -> [TargetRules; 2] {
         let fit = |way: &Way| match (way.fit, &self.ground) {
             (Some(fit), Some(ground)) if self.questions > 0 => {
                 that_count(ground.refit(&self.pool.fires(), fit, &way.judged, &Direction::BOTH))
@@ -133,7 +133,7 @@ impl Tried {
             let counts = numbers.into_iter().filter(|(_, number)| number.most() > 0.0);
             let weighed =
                 counts.map(|(rule, number)| WeightedRule { rule: self.pool.rule(rule), weight: number });
-            RuleSet::new(self.target, ways[0].join, weighed.collect())
+            TargetRules::new(self.target, ways[0].join, weighed.collect())
         };
         [weigh(ways.map(|way| &way.judged[..])), weigh([&tails, &heads])]
     }
@@ -175,7 +175,7 @@ pub(super) fn choose(
     tried: Vec<Tried>,
     join: Option<Aggregation>,
     names: &Vocabulary,
-) -> Vec<([RuleSet; 2], Report)> {
+) -> Vec<([TargetRules; 2], Report)> {
     let questions: usize = tried.iter().map(|tried| tried.questions).sum();
     let ways = tried.first().map_or(0, |tried| tried.ways.len());
     let half = (questions.max(1) as f64) / 2.0;
@@ -231,7 +231,7 @@ mod tests {
         later.ground = Some(ground);
         let chosen =
             [at_once, later].map(|tried| choose(vec![tried], Some(Aggregation::Sum), &names).remove(0));
-        let numbers = |set: &RuleSet| set.rules.iter().map(|rule| rule.weight.most()).collect::<Vec<_>>();
+        let numbers = |set: &TargetRules| set.rules.iter().map(|rule| rule.weight.most()).collect::<Vec<_>>();
         let [judged, fitted] = chosen[0].0.each_ref().map(numbers);
         assert_eq!(chosen[1].0.each_ref().map(numbers), [judged.clone(), fitted.clone()]);
         assert!(fitted[0] > judged[0], "{fitted:?} against {judged:?}");

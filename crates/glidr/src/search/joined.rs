@@ -17,9 +17,9 @@ use super::both::{Answer, Both};
 use super::choose::SHARED_QUESTIONS;
 use crate::error::Result;
 use crate::graph::{Dataset, Predicate, Split};
-use crate::model::{Ensemble, Model};
+use crate::model::{Ensemble, SoftModel};
 use crate::rank::{Rank, Ranked, Ranking, Ties, count};
-use crate::rule::RuleSet;
+use crate::rule::TargetRules;
 use crate::solve::{Ended, Limits};
 
 /// The shares that are tried.
@@ -47,8 +47,8 @@ impl Joined {
     /// Chooses the shares on *valid*. The rules of `sets` must not have been fitted to *valid*
     /// ([`Searched::judged`](super::Searched::judged)); they have the data's numbers.
     pub fn choose(
-        model: &Model,
-        sets: &[RuleSet],
+        model: &SoftModel,
+        sets: &[TargetRules],
         data: &Dataset,
         ranking: Ranking,
         limits: Limits,
@@ -101,8 +101,8 @@ impl Joined {
     /// its bound could matter, which changes no rank.
     pub fn rank(
         &self,
-        model: &Model,
-        sets: &[RuleSet],
+        model: &SoftModel,
+        sets: &[TargetRules],
         data: &Dataset,
         ranking: Ranking,
         limits: Limits,
@@ -114,8 +114,8 @@ impl Joined {
     /// The slow twin of [`Joined::rank`]: scores every candidate, and must give the same ranks.
     pub fn rank_exhaustive(
         &self,
-        model: &Model,
-        sets: &[RuleSet],
+        model: &SoftModel,
+        sets: &[TargetRules],
         data: &Dataset,
         ranking: Ranking,
         limits: Limits,

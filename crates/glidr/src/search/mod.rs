@@ -1,7 +1,7 @@
 //! Extraction by search: the rules that do best on the data, proposed by soft rules and by the graph,
 //! measured exactly, chosen and weighed for each target.
 //!
-//! In: a [`Dataset`], and where there is one a [`Model`]. Out: a [`RuleSet`] for every target. Rules and
+//! In: a [`Dataset`], and where there is one a [`SoftModel`]. Out: a [`TargetRules`] for every target. Rules and
 //! weights come from *facts* and *train*, the way of joining from *valid*; *test* is never looked at.
 //! The paper leaves open how to keep its soft rules' strength in hard ones.
 
@@ -38,9 +38,9 @@ use serde::Serialize;
 
 use crate::error::Result;
 use crate::graph::{Dataset, Graph, Predicate};
-use crate::model::{Background, Model};
+use crate::model::{Background, SoftModel};
 use crate::rank::irreflexive;
-use crate::rule::{Aggregation, Rule, RuleSet};
+use crate::rule::{Aggregation, Rule, TargetRules};
 use crate::solve::{Ended, Facts, Limits, Solver};
 
 /// Grows whenever the same settings find other rules: figures kept from an older one are no longer of this search.
@@ -132,10 +132,10 @@ pub struct Report {
 pub struct Searched {
     /// A set of rules for every target that has any, by the data's numbers: joined in the way chosen on *valid*, its
     /// weights fitted to the facts of *valid* too.
-    pub sets: Vec<RuleSet>,
+    pub sets: Vec<TargetRules>,
     /// The same as they were judged, fitted without *valid*: for ranking *valid* itself, and for choosing on it again.
     /// Literals that change no answer may still be in them.
-    pub judged: Vec<RuleSet>,
+    pub judged: Vec<TargetRules>,
     /// What was found, target by target.
     pub reports: Vec<Report>,
 }
@@ -146,7 +146,7 @@ struct Setting<'a> {
     data: &'a Dataset,
     graph: Graph,
     facts: Facts,
-    model: Option<&'a Model>,
+    model: Option<&'a SoftModel>,
     extra: &'a [Rule],
     irreflexive: Vec<bool>,
     /// Where rules may branch.
@@ -159,7 +159,7 @@ impl Search {
     pub fn run(
         &self,
         data: &Dataset,
-        model: Option<&Model>,
+        model: Option<&SoftModel>,
         extra: &[Rule],
         targets: &[Predicate],
         watch: &(dyn Fn(usize) + Sync),
@@ -196,7 +196,7 @@ impl Search {
         }
         let (both, reports): (Vec<_>, _) = chosen.into_iter().unzip();
         let (judged, sets): (Vec<_>, Vec<_>) = both.into_iter().map(|[judged, set]| (judged, set)).unzip();
-        let some = |sets: Vec<RuleSet>| sets.into_iter().filter(|set| !set.rules.is_empty()).collect();
+        let some = |sets: Vec<TargetRules>| sets.into_iter().filter(|set| !set.rules.is_empty()).collect();
         Ok(Searched { sets: some(sets), judged: some(judged), reports })
     }
 }

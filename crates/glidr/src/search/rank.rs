@@ -10,7 +10,7 @@ use crate::graph::Direction;
 use crate::graph::{Dataset, Entity, Predicate, Triple};
 use crate::model::Background;
 use crate::rank::{REFUSED, Rank, Ranked, Ranking, TIE, count, irreflexive, questions, truth};
-use crate::rule::RuleSet;
+use crate::rule::TargetRules;
 use crate::solve::{Ended, Facts, Limits};
 
 impl Ranking {
@@ -18,7 +18,7 @@ impl Ranking {
     /// these rules, evaluated exactly on *facts* and *train*. Rules have the data's numbers.
     pub fn run_rules(
         &self,
-        sets: &[RuleSet],
+        sets: &[TargetRules],
         targets: &[Predicate],
         data: &Dataset,
         limits: Limits,

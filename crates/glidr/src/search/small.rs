@@ -11,7 +11,7 @@ use super::{Setting, chains, propose};
 use crate::graph::{Entity, Predicate, Property, Split, Triple};
 use crate::model::SoftRule;
 use crate::rule::{Rule, Schema, Weight};
-use crate::rule::{RuleSet, WeightedRule};
+use crate::rule::{TargetRules, WeightedRule};
 use crate::solve::{Ended, Limits, Solver};
 
 /// Answers of a rule may be this many times the target's facts; with more it is of no use.
@@ -178,7 +178,7 @@ impl Setting<'_> {
 
     /// The chosen rules without literals that change no answer, which conjunctions may still have; rules
     /// that are then one are merged. Rules not reached within a target's time stay as they are.
-    pub(super) fn shortened(&self, set: &RuleSet) -> RuleSet {
+    pub(super) fn shortened(&self, set: &TargetRules) -> TargetRules {
         let positives = self.facts.pairs(set.target).count();
         let deadline = self.search.time.map(|time| Instant::now() + time);
         let mut merged: BTreeMap<Rule, Weight> = BTreeMap::new();
@@ -192,6 +192,6 @@ impl Setting<'_> {
                 .or_insert(*number);
         }
         let rules = merged.into_iter().map(|(rule, number)| WeightedRule { rule, weight: number }).collect();
-        RuleSet::new(set.target, set.aggregation, rules)
+        TargetRules::new(set.target, set.aggregation, rules)
     }
 }

@@ -1,7 +1,7 @@
 //! Learning: batches of positives and negatives, the pairwise loss, AdamW, and the run that
 //! joins them.
 //!
-//! In: a [`Dataset`] and [`Training`] settings. Out: a [`Model`]. A [`Run`] can be stopped after
+//! In: a [`Dataset`] and [`Training`] settings. Out: a [`SoftModel`]. A [`Run`] can be stopped after
 //! any step, kept as a checkpoint and taken up again, to the very same model.
 
 mod adamw;
@@ -27,7 +27,7 @@ use unit::{Setting, Unit};
 use crate::error::{Error, Result};
 use crate::graph::{Dataset, Graph, MaskedGraph, Predicate, Split};
 use crate::infer::{Engine, Sparse, Tape};
-use crate::model::{Background, DataMark, Ensemble, Model, SoftRule};
+use crate::model::{Background, DataMark, Ensemble, SoftModel, SoftRule};
 use crate::rule::{Clause, Filling, Schema, parse_rules};
 
 /// Rules of one target that are trained by one thread at a time, at most.
@@ -92,7 +92,7 @@ impl Training {
     /// assert_eq!(model.target("uncle")?.rules.len(), 2);
     /// # Ok::<(), glidr::Error>(())
     /// ```
-    pub fn run(&self, data: &Dataset) -> Result<Model> {
+    pub fn run(&self, data: &Dataset) -> Result<SoftModel> {
         let run = Run::new(self.clone(), data)?;
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         match run.train(threads, &AtomicBool::new(false), |_| {}) {
@@ -298,7 +298,7 @@ impl<'d> Run<'d> {
 
     /// The learned model, with votes by validation loss or fitted; `watch` is told how many targets' votes are
     /// fitted, of how many.
-    pub fn into_model(self, watch: &(dyn Fn(usize, usize) + Sync)) -> Model {
+    pub fn into_model(self, watch: &(dyn Fn(usize, usize) + Sync)) -> SoftModel {
         let mut ensembles: Vec<Ensemble> =
             self.targets.iter().map(|&target| Ensemble { target, rules: Vec::new() }).collect();
         for unit in self.units() {
@@ -310,7 +310,7 @@ impl<'d> Run<'d> {
         }
         ensembles.iter_mut().for_each(Ensemble::vote_by_loss);
         let names = self.data.names();
-        let mut model = Model {
+        let mut model = SoftModel {
             schema: self.schema,
             predicates: names.predicates.clone(),
             properties: names.properties.clone(),

@@ -4,7 +4,7 @@ use std::hash::Hasher;
 
 use glidr::infer::Engine;
 use glidr::train::Positives;
-use glidr::{Dataset, Model, Training};
+use glidr::{Dataset, SoftModel, Training};
 
 use crate::beside;
 
@@ -28,7 +28,7 @@ impl Hasher for Fnv {
 }
 
 /// One number for all logits and votes of a model.
-fn digest(model: &Model) -> u64 {
+fn digest(model: &SoftModel) -> u64 {
     let mut hash = Fnv(0xcbf2_9ce4_8422_2325);
     for rule in model.ensembles.iter().flat_map(|ensemble| &ensemble.rules) {
         let numbers = rule.logits.pairs.iter().chain(&rule.logits.owns).chain([&rule.loss, &rule.vote]);

@@ -1,16 +1,16 @@
 //! Soft and searched rules joined.
 
-use glidr::RuleSet;
+use glidr::TargetRules;
 use glidr::graph::Triple;
 use glidr::rank::{Ranked, Ties};
 use glidr::search::{Joined, Share};
 use glidr::solve::Limits;
-use glidr::{Dataset, Generator, Model, Predicate, Ranking, Search, Split, Training};
+use glidr::{Dataset, Generator, Predicate, Ranking, Search, SoftModel, Split, Training};
 
 struct Setting {
     data: Dataset,
-    model: Model,
-    sets: Vec<RuleSet>,
+    model: SoftModel,
+    sets: Vec<TargetRules>,
 }
 
 /// Two graphs: one that the dense engine ranks on, one for the sparse engine.

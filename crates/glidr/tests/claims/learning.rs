@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use glidr::infer::{Engine, Slots};
 use glidr::train::{Ended, Positives};
-use glidr::{Dataset, Extraction, Model, Ranking, Run, Training};
+use glidr::{Dataset, Extraction, Ranking, Run, SoftModel, Training};
 
 fn quick() -> Training {
     Training {
@@ -17,14 +17,14 @@ fn quick() -> Training {
     }
 }
 
-fn bytes(model: &Model) -> Vec<u8> {
+fn bytes(model: &SoftModel) -> Vec<u8> {
     let folder = tempfile::tempdir().expect("a folder for a model");
     let path = folder.path().join("model");
     model.save(&path).expect("a place for a model");
     std::fs::read(path).expect("the model just written")
 }
 
-fn learn(training: &Training, threads: usize) -> Model {
+fn learn(training: &Training, threads: usize) -> SoftModel {
     let data = Dataset::families(training.seed);
     let run = Run::new(training.clone(), &data).expect("sound settings");
     assert_eq!(run.train(threads, &AtomicBool::new(false), |_| {}), Ended::Finished);
@@ -153,7 +153,7 @@ fn a_checkpoint_of_other_settings_or_other_data_is_refused() {
     };
     assert!(refused(Training { rules: 4, ..quick() }, &data).contains("other settings"));
     assert!(refused(quick(), &other).contains("other data"));
-    assert!(Model::open(&path).expect_err("no model").to_string().contains("this is “glidr-checkpoint”"));
+    assert!(SoftModel::open(&path).expect_err("no model").to_string().contains("this is “glidr-checkpoint”"));
 }
 
 #[test]
@@ -162,7 +162,7 @@ fn a_model_file_gives_back_the_model() {
     let folder = tempfile::tempdir().expect("a folder for a model");
     let path = folder.path().join("model");
     model.save(&path).expect("a place for a model");
-    assert_eq!(Model::open(&path).expect("the model just written"), model);
+    assert_eq!(SoftModel::open(&path).expect("the model just written"), model);
     assert_eq!(
         std::fs::read_dir(folder.path()).expect("the folder").count(),
         1,
@@ -177,7 +177,7 @@ fn a_truncated_altered_or_foreign_model_is_refused_and_never_panics() {
     let path = folder.path().join("bad");
     let refused = |bytes: &[u8]| {
         std::fs::write(&path, bytes).expect("a small file");
-        Model::open(&path).expect_err("a bad model").to_string()
+        SoftModel::open(&path).expect_err("a bad model").to_string()
     };
     for length in [0, 1, 7, 8, 9, 100, whole.len() / 2, whole.len() - 1] {
         assert!(refused(&whole[..length]).contains("must be whole safetensors"), "cut at {length}");

@@ -6,13 +6,13 @@ use glidr::model::DataMark;
 use glidr::rank::Ties;
 use glidr::rule::Schema;
 use glidr::{
-    Background, Dataset, Ensemble, Entity, Extraction, Model, Predicate, Ranking, Scorer, SoftRule, Split,
-    Training,
+    Background, Dataset, Ensemble, Entity, Extraction, Predicate, Ranking, Scorer, SoftModel, SoftRule,
+    Split, Training,
 };
 use proptest::prelude::*;
 
 /// A model with the given logits for every predicate of `data`, as if it had been learned.
-pub fn model_of(data: &Dataset, variables: usize, rounds: usize, logits: &[f32]) -> Model {
+pub fn model_of(data: &Dataset, variables: usize, rounds: usize, logits: &[f32]) -> SoftModel {
     let names = data.names();
     let schema = Schema::new(variables, names.predicates.len(), names.properties.len()).expect("in range");
     let mut next = logits.iter().cycle().copied();
@@ -24,7 +24,7 @@ pub fn model_of(data: &Dataset, variables: usize, rounds: usize, logits: &[f32])
         });
         Ensemble { target: Predicate(target), rules: rules.to_vec() }
     });
-    Model {
+    SoftModel {
         schema,
         predicates: names.predicates.clone(),
         properties: names.properties.clone(),

@@ -2,9 +2,9 @@
 
 use glidr::infer::Engine;
 use glidr::train::RuleWeights;
-use glidr::{Dataset, Model, Split, Training};
+use glidr::{Dataset, SoftModel, Split, Training};
 
-fn learned(engine: Engine, votes: RuleWeights) -> Model {
+fn learned(engine: Engine, votes: RuleWeights) -> SoftModel {
     let targets = vec!["uncle".into(), "sister".into()];
     let training = Training {
         steps: 30,
@@ -18,7 +18,7 @@ fn learned(engine: Engine, votes: RuleWeights) -> Model {
     training.run(&Dataset::families(0)).expect("sound settings")
 }
 
-fn votes(model: &Model) -> Vec<f32> {
+fn votes(model: &SoftModel) -> Vec<f32> {
     model.ensembles.iter().flat_map(|ensemble| ensemble.rules.iter().map(|rule| rule.vote)).collect()
 }
 
@@ -29,7 +29,7 @@ fn without(split: Split) -> Dataset {
     Dataset::of(&data.source, data.names().clone(), splits, data.traits().to_vec()).expect("sound facts")
 }
 
-fn fitted(model: &Model, data: &Dataset) -> Vec<f32> {
+fn fitted(model: &SoftModel, data: &Dataset) -> Vec<f32> {
     let mut model = model.clone();
     model.fit_votes(data, &|_, _| {}).expect("the data has its predicates");
     votes(&model)
