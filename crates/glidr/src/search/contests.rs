@@ -3,30 +3,21 @@
 //! In: a sample's places. Out: weights of rules for that end. Places are numbered anew, so that those of one question
 //! lie side by side: answers first, then rivals.
 
-use std::ops::Range;
-
 use super::fit::{Descent, STEPS, descend, scores};
 use super::lines::{Holds, Lines};
 use crate::graph::Direction;
+use crate::util::listwise::{ListwiseQuery, listwise_adjoint};
 
 /// So many times doubts are taken anew from the weights that the last ones led to.
 const DOUBTS: usize = 3;
 /// Rules without weight are looked at every so many steps.
 const LOOK: i32 = 5;
 
-/// One question.
-struct Contest {
-    answers: Range<usize>,
-    negatives: Range<usize>,
-    /// Candidates without a place.
-    silent: f64,
-    /// Facts that may be missing here.
-    missing: usize,
-}
-
 /// All questions that weights for one end are fitted to.
 pub(super) struct Contests {
-    all: Vec<Contest>,
+    all: Vec<ListwiseQuery>,
+    /// Per question, facts that may be missing there.
+    missing: Vec<usize>,
     places: usize,
     /// The places that every rule fires on.
     fires: Vec<Vec<u32>>,
@@ -35,7 +26,7 @@ pub(super) struct Contests {
 impl Contests {
     /// The training questions, or these with those of *valid*.
     pub fn new(lines: &Lines, fires: &[&[u32]], direction: Direction, with_valid: bool) -> Self {
-        let (mut all, mut places) = (Vec::new(), 0);
+        let (mut all, mut missing, mut places) = (Vec::new(), Vec::new(), 0);
         let mut numbers = vec![u32::MAX; lines.holds.len()];
         for line in
             lines.all.iter().filter(|line| line.direction == direction && (with_valid || !line.from_valid))
@@ -53,8 +44,8 @@ impl Contests {
             let answers = number(&|holds| holds == Holds::Answer);
             let negatives =
                 number(&|holds| holds == Holds::Rival || (holds == Holds::ValidRival && !with_valid));
-            let (silent, missing) = (lines.silent(line) as f64, lines.missing(line, with_valid));
-            all.push(Contest { answers, negatives, silent, missing });
+            all.push(ListwiseQuery { answers, negatives, uncovered: lines.silent(line) as f64 });
+            missing.push(lines.missing(line, with_valid));
         }
         let renumber = |fires: &&[u32]| {
             let mut fires: Vec<u32> = fires.iter().map(|&place| numbers[place as usize]).collect();
@@ -62,7 +53,7 @@ impl Contests {
             fires.sort_unstable();
             fires
         };
-        Contests { all, places, fires: fires.iter().map(renumber).collect() }
+        Contests { all, missing, places, fires: fires.iter().map(renumber).collect() }
     }
 
     /// Weights for restraints from the strongest to the weakest, each from those before: fitted plainly, and doubting.
@@ -72,7 +63,7 @@ impl Contests {
             let plain = self.fit(l2, false, path.last().map(|[plain, _]| plain.as_slice()));
             let (mut masking, times) =
                 path.last().map_or((plain.clone(), DOUBTS), |[_, last]| (last.clone(), 1));
-            for _ in 0..times * usize::from(self.all.iter().any(|contest| contest.missing > 0)) {
+            for _ in 0..times * usize::from(self.missing.iter().any(|&missing| missing > 0)) {
                 masking = self.fit(l2, true, Some(&masking));
             }
             path.push([plain, masking]);
@@ -87,8 +78,9 @@ impl Contests {
             Some(from) if masking => self.masked_negatives(&scores(self.places, &fires, from)),
             _ => vec![false; self.places],
         };
-        let d_scores =
-            |scores: &[f64], d_scores: &mut [f64]| self.d_scores(&masked_negatives, scores, d_scores);
+        let d_scores = |scores: &[f64], d_scores: &mut [f64]| {
+            listwise_adjoint(&self.all, &masked_negatives, scores, d_scores)
+        };
         let steps = if from.is_some() { STEPS / 3 } else { STEPS };
         descend(self.places, &fires, &d_scores, Descent { l2, from, steps, look: LOOK })
     }
@@ -97,34 +89,15 @@ impl Contests {
     /// be missing there.
     fn masked_negatives(&self, scores: &[f64]) -> Vec<bool> {
         let mut masked_negatives = vec![false; self.places];
-        for contest in self.all.iter().filter(|contest| contest.missing > 0) {
+        for (query, &missing) in self.all.iter().zip(&self.missing).filter(|(_, missing)| **missing > 0) {
             let mut likely: Vec<usize> =
-                contest.negatives.clone().filter(|&place| scores[place] > 0.0).collect();
+                query.negatives.clone().filter(|&place| scores[place] > 0.0).collect();
             likely.sort_by(|&a, &b| scores[b].total_cmp(&scores[a]).then(a.cmp(&b)));
-            for place in likely.into_iter().take(contest.missing) {
+            for place in likely.into_iter().take(missing) {
                 masked_negatives[place] = true;
             }
         }
         masked_negatives
-    }
-
-    /// The derivative by each score of − Σ ln (e^s⁺ / (e^s⁺ + Σ e^s over the rivals)).
-    fn d_scores(&self, masked_negatives: &[bool], scores: &[f64], d_scores: &mut [f64]) {
-        let power = |score: f64| if score == 0.0 { 1.0 } else { score.min(500.0).exp() };
-        for contest in &self.all {
-            let mut others = contest.silent;
-            for place in contest.negatives.clone() {
-                d_scores[place] = if masked_negatives[place] { 0.0 } else { power(scores[place]) };
-                others += d_scores[place];
-            }
-            let mut pull = 0.0;
-            for place in contest.answers.clone() {
-                let own = power(scores[place]);
-                pull += 1.0 / (own + others);
-                d_scores[place] = own / (own + others) - 1.0;
-            }
-            d_scores[contest.negatives.clone()].iter_mut().for_each(|power| *power *= pull);
-        }
     }
 }
 
@@ -196,7 +169,7 @@ mod tests {
         {
             let contests = Contests::new(&lines, &fires, direction, with_valid);
             let (here, mut d_here) = (here(&contests, &scores), vec![f64::NAN; contests.places]);
-            contests.d_scores(&vec![false; contests.places], &here, &mut d_here);
+            listwise_adjoint(&contests.all, &vec![false; contests.places], &here, &mut d_here);
             assert!(!d_here.is_empty() && d_here.iter().all(|d| d.is_finite()));
             for (place, fires) in contests.fires.iter().enumerate() {
                 let d = fires.first().map_or(0.0, |&place| d_here[place as usize]);

@@ -1,5 +1,7 @@
-//! What every room may use: named random streams, projected Adam, and files that are there whole or not at all.
+//! What every room may use: named random streams, the listwise loss, projected Adam, and files
+//! that are there whole or not at all.
 
 pub mod atomic_file;
+pub(crate) mod listwise;
 pub(crate) mod projected_adam;
 pub(crate) mod random;
