@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use clap::Args;
 use glidr::explain::{Trace, trace};
-use glidr::graph::Triple;
+use glidr::graph::{Neighbours, Triple};
 use glidr::rule::{Rule, RuleNames};
-use glidr::solve::{Facts, Limits};
+use glidr::solve::Limits;
 use glidr::{Background, Dataset, Entity, Extraction, Predicate, SoftModel, Split};
 use serde_json::{Value, json};
 
@@ -113,7 +113,7 @@ impl Explain {
         let judged = self.judged(
             &model,
             &data,
-            &Facts::from(&view.graph),
+            &Neighbours::from(&view.graph),
             background,
             (head, tail),
             direction,
@@ -179,14 +179,14 @@ impl Explain {
         &self,
         model: &SoftModel,
         data: &Dataset,
-        facts: &Facts,
+        facts: &Neighbours,
         background: Background,
         pair: (Entity, Entity),
         direction: Option<Triple>,
         output: &Output,
     ) -> anyhow::Result<Vec<Judged>> {
         let limits = Limits { time: Some(Duration::from_secs(self.time)), answers: None };
-        let judge_all = |rules: Vec<(Rule, Option<f32>)>, facts: &Facts, names: RuleNames| {
+        let judge_all = |rules: Vec<(Rule, Option<f32>)>, facts: &Neighbours, names: RuleNames| {
             let mut judged = Vec::new();
             for (rule, votes) in rules {
                 judged.push(judge(&rule, votes, facts, pair, limits, names)?);
@@ -210,6 +210,6 @@ impl Explain {
             found.sets.into_iter().flat_map(|set| set.rules).map(|weighed| weighed.rule).collect()
         };
         let rules = rules.into_iter().filter(|rule| rule.target == target).map(|rule| (rule, None)).collect();
-        judge_all(rules, &Facts::from(&background.graph(data, direction)), rule_names(data.names()))
+        judge_all(rules, &Neighbours::from(&background.graph(data, direction)), rule_names(data.names()))
     }
 }

@@ -82,7 +82,7 @@ impl Export {
         for (path, text) in &files {
             write_file(path, text)?;
         }
-        let (facts, properties) = (known.facts.len(), known.traits.len());
+        let (facts, properties) = (known.facts.len(), known.property_facts.len());
         if output.json {
             let files: Vec<&PathBuf> = files.iter().map(|(path, _)| path).collect();
             return output.write_json(&json!({

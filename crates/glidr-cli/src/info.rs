@@ -127,7 +127,7 @@ fn data_info(data: &Dataset, output: &Output) -> anyhow::Result<ExitCode> {
             "entities": names.entities.len(),
             "predicates": names.predicates.len(),
             "properties": names.properties.list(),
-            "property_facts": data.traits().len(),
+            "property_facts": data.property_facts().len(),
             "splits": counts(Split::ALL.map(|split| data.split(split).len())),
             "split_hashes": Split::ALL.iter().map(|&s| (s.name(), data.split_hash(s))).collect::<BTreeMap<_, _>>(),
             "per_predicate": per_predicate.iter().map(|(name, c)| (*name, counts(*c))).collect::<BTreeMap<_, _>>(),

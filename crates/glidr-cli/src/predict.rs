@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use clap::Args;
 use glidr::Direction;
-use glidr::graph::Triple;
+use glidr::graph::{Neighbours, Triple};
 use glidr::rank::Answer;
-use glidr::solve::{Ended, Facts, Limits, Solver};
+use glidr::solve::{Ended, Limits, Solver};
 use glidr::{Background, Dataset, Entity, Extraction, Predicate, Scorer, Search, SoftModel, Split};
 use serde_json::{Value, json};
 
@@ -217,7 +217,7 @@ impl Predict {
                 let without =
                     without.map(|fact| model.view_without(question.data, question.background, Some(fact)));
                 let without = without.transpose()?;
-                let facts = Facts::from(without.as_ref().map_or(&view.graph, |view| &view.graph));
+                let facts = Neighbours::from(without.as_ref().map_or(&view.graph, |view| &view.graph));
                 for (rule, votes) in ensemble.extract(&model.schema, hard.unwrap_or(Extraction::TopP(0.25))) {
                     let judged = judge(&rule, Some(votes), &facts, pair, limits(), model.names())?;
                     if judged.fires() && best.as_ref().is_none_or(|best| judged.confidence > best.confidence)
@@ -243,7 +243,7 @@ impl Predict {
             search::run(search, model, data, &[], &[target], output)?.sets
         };
         let Some(set) = sets.into_iter().find(|set| set.target == target) else { return Ok(Told::new()) };
-        let facts = Facts::from(&question.background.graph(data, None));
+        let facts = Neighbours::from(&question.background.graph(data, None));
         let solvers = set.solvers(&facts, self.search.limits())?;
         let entities = data.names().entities.len();
         let (scores, ended) = set.scores(&solvers, question.direction, question.known, entities);
@@ -260,7 +260,8 @@ impl Predict {
             let (pair, without) = question.pair(entity);
             let mut best = None;
             if self.explain {
-                let fewer = without.map(|fact| Facts::from(&question.background.graph(data, Some(fact))));
+                let fewer =
+                    without.map(|fact| Neighbours::from(&question.background.graph(data, Some(fact))));
                 let facts = fewer.as_ref().unwrap_or(&facts);
                 for weighed in order.iter().map(|&rule| &set.rules[rule]) {
                     if Solver::new(&weighed.rule, facts, limits())?.holds(pair.0, pair.1).value {

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::Context;
-use glidr::graph::Vocabulary;
+use glidr::graph::{Neighbours, Vocabulary};
 use glidr::rule::{Clause, RuleNames, Weight, parse_rules, quoted};
-use glidr::solve::{Facts, Limits, Solver};
+use glidr::solve::{Limits, Solver};
 use glidr::{Aggregation, TargetRules, WeightedRule};
 use glidr::{Background, Dataset, Predicate, Rule};
 
@@ -50,7 +50,7 @@ impl RuleFile {
 
     /// The rules by target; a rule without a number gets the confidence counted on *facts* and *train*.
     pub fn sets(self, data: &Dataset) -> anyhow::Result<Vec<TargetRules>> {
-        let facts = Facts::from(&Background::Train.graph(data, None));
+        let facts = Neighbours::from(&Background::Train.graph(data, None));
         let mut by_target: BTreeMap<Predicate, Vec<WeightedRule>> = BTreeMap::new();
         for (rule, number) in self.rules {
             let number = match number {

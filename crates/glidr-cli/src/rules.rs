@@ -8,10 +8,11 @@ use anyhow::Context;
 use clap::{Args, ValueEnum};
 use glidr::TargetRules;
 use glidr::fidelity::fidelity;
+use glidr::graph::Neighbours;
 use glidr::rule::RuleNames;
 use glidr::search::Report;
-use glidr::solve::{Facts, Limits, Solver};
-use glidr::{Background, Dataset, Ensemble, Entity, Extraction, Graph, Predicate, SoftModel, Split};
+use glidr::solve::{Limits, Solver};
+use glidr::{Background, ClassMatrix, Dataset, Ensemble, Entity, Extraction, Predicate, SoftModel, Split};
 use serde_json::json;
 
 use crate::listing::{Format, Shown};
@@ -118,8 +119,8 @@ enum HeldOutSplit {
 
 /// What rules are measured on.
 struct Ground<'d> {
-    graph: Graph,
-    facts: Facts,
+    graph: ClassMatrix,
+    facts: Neighbours,
     data: &'d Dataset,
 }
 
@@ -146,7 +147,7 @@ impl Rules {
         let ground = match &data {
             Some(data) if !self.no_measures => {
                 let graph = model.view(data, Background::Train)?.graph;
-                let facts = Facts::from(&graph);
+                let facts = Neighbours::from(&graph);
                 Some(Ground { graph, facts, data })
             }
             _ => None,
@@ -221,8 +222,8 @@ impl Rules {
         let as_text = searched.is_some() && self.format == Format::Text && !output.json;
         let measures = !self.no_measures && (!as_text || filtered || self.sort != Sort::Votes);
         let ground = measures.then(|| {
-            let facts = Facts::from(&Background::Train.graph(data, None));
-            Ground { graph: Graph::new(0, 0, 0, &[], &[]), facts, data }
+            let facts = Neighbours::from(&Background::Train.graph(data, None));
+            Ground { graph: ClassMatrix::new(0, 0, 0, &[], &[]), facts, data }
         });
         let (mut rules, mut kept) = (Vec::new(), Vec::new());
         for set in sets.iter().filter(|set| self.is_asked(set.target, data)) {

@@ -6,8 +6,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use glidr::graph::Triple;
-use glidr::solve::{Ended, Facts, Limits, Solver};
+use glidr::graph::{Neighbours, Triple};
+use glidr::solve::{Ended, Limits, Solver};
 use glidr::{Background, Dataset, Entity, Predicate};
 use serde_json::{Value, json};
 
@@ -79,7 +79,7 @@ impl Solve {
         let data = open_data(self.data.as_deref(), self.seed, output)?;
         let sets = RuleFile::open(&self.rules, &data)?.sets(&data)?;
         let background = Background::from(self.background);
-        let facts = Facts::from(&background.graph(&data, None));
+        let facts = Neighbours::from(&background.graph(&data, None));
         let limits = Limits { time: self.time.map(Duration::from_secs), answers: self.limit };
         let mut found: BTreeMap<(Predicate, Entity, Entity), New> = BTreeMap::new();
         let mut ended = Ended::Complete;

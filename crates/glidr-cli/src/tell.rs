@@ -3,9 +3,9 @@
 use glidr::Entity;
 use glidr::Rule;
 use glidr::explain::{Narrowing, Slot, Trace, Verdict, prove};
-use glidr::graph::Vocabulary;
+use glidr::graph::{Neighbours, Vocabulary};
 use glidr::rule::{Atom, RuleNames, Term, quoted};
-use glidr::solve::{Facts, Limits, Solver};
+use glidr::solve::{Limits, Solver};
 use serde_json::{Value, json};
 
 /// Fillers of a slot that are told.
@@ -31,7 +31,7 @@ pub struct Judged {
 pub fn judge(
     rule: &Rule,
     votes: Option<f32>,
-    facts: &Facts,
+    facts: &Neighbours,
     pair: (Entity, Entity),
     limits: Limits,
     names: RuleNames,

@@ -8,9 +8,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use glidr::graph::Vocabulary;
+use glidr::graph::{Neighbours, Vocabulary};
 use glidr::rule::{Clause, RuleNames, parse_rules};
-use glidr::solve::{Facts, Limits, Solver};
+use glidr::solve::{Limits, Solver};
 use glidr::{Background, Dataset, Predicate, Rule, Search, Split};
 
 /// What is derived: rule, head, tail.
@@ -43,7 +43,7 @@ impl Case {
         // The command lists rules by target, and of a target by number and by the rules.
         let mut rules = rules.to_vec();
         rules.sort();
-        let facts = Facts::from(&Background::All.graph(&data, None));
+        let facts = Neighbours::from(&Background::All.graph(&data, None));
         let mut expected = Derived::new();
         for (place, rule) in rules.iter().enumerate() {
             let solver = Solver::new(rule, &facts, Limits::default()).expect("a rule of the language");

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use glidr::graph::Neighbours;
 use glidr::render::Picture;
 use glidr::rule::{Rule, RuleNames, Shape};
-use glidr::solve::{Facts, Limits, Solver};
-use glidr::{Dataset, Entity, Extraction, SoftModel, Split, Training, model::Background};
+use glidr::solve::{Limits, Solver};
+use glidr::{Background, Dataset, Entity, Extraction, SoftModel, Split, Training};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -162,7 +163,7 @@ fn show(report: &mut Report, row: &str, data: &str, seed: u64, gave: &Gave) {
 
 fn look(model: &SoftModel, data: &Dataset) -> anyhow::Result<Gave> {
     let view = model.view(data, Background::Train)?;
-    let facts = Facts::from(&view.graph);
+    let facts = Neighbours::from(&view.graph);
     let mut gave = Gave::default();
     for ensemble in &model.ensembles {
         let rules = ensemble.extract(&model.schema, Extraction::TopP(0.25));
@@ -203,7 +204,7 @@ fn measured(
     target: &str,
     model: &SoftModel,
     data: &Dataset,
-    facts: &Facts,
+    facts: &Neighbours,
 ) -> anyhow::Result<Best> {
     let solver = Solver::new(rule, facts, Limits::default())?;
     let measures = solver.measure();

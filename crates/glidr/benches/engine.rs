@@ -9,18 +9,18 @@ use glidr::graph::Triple;
 use glidr::infer::{Batch, Slots, Tables, Tape};
 use glidr::rule::Schema;
 use glidr::train::pairwise_logistic;
-use glidr::{Dataset, Ensemble, Entity, Graph, Predicate, Ranking, Scorer, SoftRule, Training};
+use glidr::{ClassMatrix, Dataset, Ensemble, Entity, Predicate, Ranking, Scorer, SoftRule, Training};
 
 const PEOPLE: u32 = 600;
 
 /// Everyone has a parent, a friend and a boss, all found by arithmetic.
-fn graph() -> Graph {
+fn graph() -> ClassMatrix {
     let facts: Vec<Triple> = (1..PEOPLE)
         .flat_map(|n| {
             [Triple::new(n / 2, 0, n), Triple::new(n, 1, (n * 7 + 3) % PEOPLE), Triple::new(n / 10, 2, n)]
         })
         .collect();
-    Graph::new(PEOPLE as usize, 3, 0, &facts, &[])
+    ClassMatrix::new(PEOPLE as usize, 3, 0, &facts, &[])
 }
 
 fn logits(schema: &Schema) -> Slots {

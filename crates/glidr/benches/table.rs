@@ -14,7 +14,7 @@ use glidr::graph::Triple;
 use glidr::infer::{Slots, Sparse, Tables};
 use glidr::rule::Schema;
 use glidr::train::pairwise_logistic;
-use glidr::{Dataset, Entity, Graph, Ranking, Run, Split, Training};
+use glidr::{ClassMatrix, Dataset, Entity, Ranking, Run, Split, Training};
 
 /// Numbers that look random and are the same everywhere.
 struct Numbers(u64);
@@ -91,7 +91,7 @@ fn seconds<T>(work: impl FnOnce() -> T) -> (f64, T) {
 
 /// Milliseconds of what a step does once (the profile, and the way back through it), and of one query
 /// more, there and back: 8 rules, N = 4, R = 3.
-fn training(graph: &Graph, facts: &[Triple]) -> (f64, f64) {
+fn training(graph: &ClassMatrix, facts: &[Triple]) -> (f64, f64) {
     let schema = Schema::new(4, graph.predicates(), 0).expect("in range");
     let tables: Vec<Tables> = (0..8)
         .map(|rule| {
@@ -167,7 +167,7 @@ fn growth(quick: bool) {
             continue;
         }
         let facts = facts(entities, 8, 5 * entities as usize);
-        let graph = Graph::new(entities as usize, 8, 0, &facts, &[]);
+        let graph = ClassMatrix::new(entities as usize, 8, 0, &facts, &[]);
         let (profile, query) = training(&graph, &facts);
         drop(graph);
         let (_folder, data) = folder(&facts, 7, (entities as usize / 7).min(20_000));

@@ -5,11 +5,11 @@
 //! puts all answers of the hard rule before all else; 0.5 that it knows nothing of them.
 
 use crate::error::Result;
-use crate::graph::{Entity, Graph};
+use crate::graph::{ClassMatrix, Entity, Neighbours};
 use crate::model::{Ensemble, SoftRule};
 use crate::rank::Scorer;
 use crate::rule::{Rule, Schema};
-use crate::solve::{Facts, Limits, Solver};
+use crate::solve::{Limits, Solver};
 
 /// So many heads are looked at, at most, evenly spread over those the hard rule answers for.
 const HEADS: usize = 32;
@@ -19,8 +19,8 @@ pub fn fidelity(
     soft: &SoftRule,
     rule: &Rule,
     schema: Schema,
-    graph: &Graph,
-    facts: &Facts,
+    graph: &ClassMatrix,
+    facts: &Neighbours,
     rounds: usize,
 ) -> Result<Option<f64>> {
     let solver = Solver::new(rule, facts, Limits::default())?;

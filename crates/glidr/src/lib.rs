@@ -18,9 +18,9 @@ pub mod train;
 pub mod util;
 
 pub use error::{Error, Result};
-pub use graph::{Dataset, Direction, Entity, Graph, Predicate, Property, Split};
+pub use graph::{Background, ClassMatrix, Dataset, Direction, Entity, Predicate, Property, Split};
 pub use infer::Outcome;
-pub use model::{Background, Ensemble, Extraction, SoftModel, SoftRule};
+pub use model::{Ensemble, Extraction, SoftModel, SoftRule};
 pub use rank::{Ranking, Scorer};
 pub use rule::{Aggregation, Rule, Schema, TargetRules, WeightedRule};
 pub use search::Search;

@@ -4,7 +4,7 @@ use burn::tensor::{Device, Tensor, TensorData};
 use glidr::graph::Triple;
 use glidr::infer::{Batch, Slots, Tables, Tape};
 use glidr::rule::{Filler, Filling};
-use glidr::{Entity, Graph, Predicate, Schema};
+use glidr::{ClassMatrix, Entity, Predicate, Schema};
 use glidr_burn::kin::{Families, Target, learn, planted};
 use glidr_burn::layer::{Pair, Queries, RuleWeights, SoftFacts, domains, numbers, scores};
 use glidr_burn::random::{Purpose, normal, stream};
@@ -24,7 +24,7 @@ fn on_known_facts_the_layer_gives_the_scores_of_glidr() {
         (0..20).map(|n| (n % 2, (n * 5) % entities, (n * n + 3 * n) % entities)).collect();
     let triples: Vec<Triple> =
         facts.iter().map(|&(p, h, t)| Triple::new(h as u32, p as u32, t as u32)).collect();
-    let graph = Graph::new(entities, 2, 0, &triples, &[]);
+    let graph = ClassMatrix::new(entities, 2, 0, &triples, &[]);
     let size = schema.slots() * schema.fillers();
     let logits = Slots { pairs: normal(&mut stream(3, Purpose::Data, 0), size, 0.0, 2.0), owns: vec![] };
     let tables = Tables::new(&Slots::soft(&logits, &schema), schema, &graph);

@@ -185,7 +185,7 @@ fn limited(data: &glidr::Dataset, most: usize) -> anyhow::Result<glidr::Dataset>
         }
         facts.into_iter().filter(|fact| fact.predicate == chain).take(most).collect()
     });
-    Ok(glidr::Dataset::of(&data.source, data.names().clone(), splits, data.traits().to_vec())?)
+    Ok(glidr::Dataset::of(&data.source, data.names().clone(), splits, data.property_facts().to_vec())?)
 }
 
 /// The most memory that this process ever had, where the system tells.

@@ -1,9 +1,9 @@
 //! A rule on one pair: a grounding in real facts, or the literal where it fails.
 
 use crate::error::Result;
-use crate::graph::Entity;
+use crate::graph::{Entity, Neighbours};
 use crate::rule::{Atom, Rule};
-use crate::solve::{Ended, Facts, Grounding, Limits, Solver};
+use crate::solve::{Ended, Grounding, Limits, Solver};
 
 /// Why a rule fires.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,12 +31,12 @@ pub enum Verdict {
 ///
 /// ```
 /// use glidr::explain::{Verdict, prove};
-/// use glidr::graph::{Predicate, Triple};
+/// use glidr::graph::{Neighbours, Predicate, Triple};
 /// use glidr::rule::{Atom, Literal, Rule, Term};
-/// use glidr::solve::{Facts, Limits};
+/// use glidr::solve::Limits;
 /// use glidr::Entity;
 ///
-/// let facts = Facts::new(3, 2, 0, &[Triple::new(0, 0, 1), Triple::new(1, 0, 2)], &[]);
+/// let facts = Neighbours::new(3, 2, 0, &[Triple::new(0, 0, 1), Triple::new(1, 0, 2)], &[]);
 /// let parent = |a, b| Literal::any_of(vec![Atom::Pair(Predicate(0), a, b)]);
 /// let rule = Rule::new(Predicate(1), &[parent(Term::X, Term::Z(1)), parent(Term::Z(1), Term::Y)]);
 /// let decide = |tail| prove(&rule, &facts, Entity(0), Entity(tail), Limits::default());
@@ -46,7 +46,7 @@ pub enum Verdict {
 /// assert_eq!(prove(&twice, &facts, Entity(0), Entity(2), Limits::default())?, Verdict::TooFew(1));
 /// # Ok::<(), glidr::Error>(())
 /// ```
-pub fn prove(rule: &Rule, facts: &Facts, head: Entity, tail: Entity, limits: Limits) -> Result<Verdict> {
+pub fn prove(rule: &Rule, facts: &Neighbours, head: Entity, tail: Entity, limits: Limits) -> Result<Verdict> {
     let solver = Solver::new(rule, facts, limits)?;
     let found = solver.grounding(head, tail);
     if let Some(grounding) = found.value {

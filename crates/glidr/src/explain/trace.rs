@@ -1,6 +1,6 @@
 //! How message passing came to a soft score: every domain after every round, and which literal narrowed it.
 
-use crate::graph::{Entity, Graph, Property};
+use crate::graph::{ClassMatrix, Entity, Property};
 use crate::infer::{Batch, Tables, Tape, Weights};
 use crate::rule::{Atom, Filler, Schema, Term};
 
@@ -80,7 +80,7 @@ impl Trace {
 pub fn trace(
     weights: &Weights,
     schema: Schema,
-    graph: &Graph,
+    graph: &ClassMatrix,
     pair: (Entity, Entity),
     rounds: usize,
     count: usize,
@@ -179,7 +179,7 @@ mod tests {
     fn a_hard_chain_is_traced_to_the_literal_that_empties_it() {
         // 0 → 1 → 2, and 3 → 4: the chain p(X, Z1), p(Z1, Y) holds for (0, 2) and not for (0, 4).
         let facts = [Triple::new(0, 0, 1), Triple::new(1, 0, 2), Triple::new(3, 0, 4)];
-        let graph = Graph::new(5, 1, 0, &facts, &[]);
+        let graph = ClassMatrix::new(5, 1, 0, &facts, &[]);
         let schema = Schema::new(3, 1, 0).expect("in range");
         let step = [Filler::Direct(Predicate(0))];
         let weights = Slots::hard(&Filling::new(schema).pair(0, 1, &step).pair(1, 2, &step));

@@ -26,8 +26,7 @@ use clauses::Words;
 pub use table::{csv_facts, csv_field, csv_rules, json_facts, rule_value};
 
 use crate::error::{Error, Result};
-use crate::graph::{Dataset, Names, Trait, Triple, Vocabulary};
-use crate::model::Background;
+use crate::graph::{Background, Dataset, Names, PropertyFact, Triple, Vocabulary};
 use crate::rule::{Atom, Literal, Rule, RuleNames, Term};
 
 /// A language that rules and facts are written in.
@@ -64,7 +63,7 @@ pub struct Known<'a> {
     /// The facts, sorted and distinct.
     pub facts: Vec<Triple>,
     /// The properties.
-    pub traits: &'a [Trait],
+    pub property_facts: &'a [PropertyFact],
 }
 
 impl<'a> Known<'a> {
@@ -74,7 +73,7 @@ impl<'a> Known<'a> {
         let mut facts: Vec<Triple> = splits.flat_map(|&split| data.split(split)).copied().collect();
         facts.sort_unstable();
         facts.dedup();
-        Known { names: data.names(), facts, traits: data.traits() }
+        Known { names: data.names(), facts, property_facts: data.property_facts() }
     }
 
     /// Every fact by its names: head, predicate, tail.
@@ -89,7 +88,7 @@ impl<'a> Known<'a> {
     /// Every property by its names: entity, property.
     fn owned(&self) -> impl Iterator<Item = [&str; 2]> {
         let names = self.names;
-        self.traits
+        self.property_facts
             .iter()
             .map(|fact| [names.entities.name(fact.entity.0), names.properties.name(fact.property.0)])
     }

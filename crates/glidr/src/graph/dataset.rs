@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use super::{Entity, Predicate, Trait, Triple, Vocabulary};
+use super::{Entity, Predicate, PropertyFact, Triple, Vocabulary};
 use crate::error::{Error, Result};
 
 /// The four parts of a data set.
@@ -61,7 +61,7 @@ pub struct Dataset {
     pub source: String,
     pub(super) names: Vocabulary,
     pub(super) splits: [Vec<Triple>; 4],
-    pub(super) traits: Vec<Trait>,
+    pub(super) property_facts: Vec<PropertyFact>,
     pub(super) warnings: DataWarnings,
 }
 
@@ -73,16 +73,16 @@ impl Dataset {
         source: impl Into<String>,
         names: Vocabulary,
         splits: [Vec<Triple>; 4],
-        mut traits: Vec<Trait>,
+        mut property_facts: Vec<PropertyFact>,
     ) -> Result<Self> {
         let (source, mut warnings) = (source.into(), DataWarnings::default());
         let entity = |entity: Entity| entity.index() < names.entities.len();
         let sound = |fact: &Triple| {
             entity(fact.head) && entity(fact.tail) && fact.predicate.index() < names.predicates.len()
         };
-        let sound_trait =
-            |fact: &Trait| entity(fact.entity) && fact.property.index() < names.properties.len();
-        if !splits.iter().flatten().all(sound) || !traits.iter().all(sound_trait) {
+        let sound_property =
+            |fact: &PropertyFact| entity(fact.entity) && fact.property.index() < names.properties.len();
+        if !splits.iter().flatten().all(sound) || !property_facts.iter().all(sound_property) {
             return Err(Error::data(source, "every number of a fact must have a name, but one has none"));
         }
         let splits = splits.map(|mut facts| {
@@ -92,9 +92,9 @@ impl Dataset {
             warnings.duplicates += given - facts.len();
             facts
         });
-        traits.sort_unstable();
-        traits.dedup();
-        let mut dataset = Dataset { source, names, splits, traits, warnings };
+        property_facts.sort_unstable();
+        property_facts.dedup();
+        let mut dataset = Dataset { source, names, splits, property_facts, warnings };
         dataset.notice_unseen();
         Ok(dataset)
     }
@@ -105,7 +105,7 @@ impl Dataset {
         let known = || facts.iter().chain(train);
         let predicates: HashSet<Predicate> = known().map(|fact| fact.predicate).collect();
         let mut entities: HashSet<Entity> = known().flat_map(|fact| [fact.head, fact.tail]).collect();
-        entities.extend(self.traits.iter().map(|fact| fact.entity));
+        entities.extend(self.property_facts.iter().map(|fact| fact.entity));
         let held_out = || valid.iter().chain(test);
         let unseen: BTreeSet<Predicate> = held_out()
             .map(|fact| fact.predicate)
@@ -131,8 +131,8 @@ impl Dataset {
     }
 
     /// The properties of *facts* and *train*: background at every stage.
-    pub fn traits(&self) -> &[Trait] {
-        &self.traits
+    pub fn property_facts(&self) -> &[PropertyFact] {
+        &self.property_facts
     }
 
     /// What was warnings while reading.
@@ -180,7 +180,7 @@ impl Dataset {
         for split in Split::ALL {
             self.hash_split(split, &mut hash);
         }
-        for fact in &self.traits {
+        for fact in &self.property_facts {
             let entity = self.names.entities.name(fact.entity.0);
             hash.update(format!("{entity}\t{}\n", self.names.properties.name(fact.property.0)));
         }

@@ -2,7 +2,7 @@
 
 use rand::RngExt;
 
-use super::{Dataset, Entity, Names, Predicate, Split, Trait, Triple, Vocabulary};
+use super::{Dataset, Entity, Names, Predicate, PropertyFact, Split, Triple, Vocabulary};
 use crate::error::{Error, Result};
 use crate::util::random::{Purpose, shuffle, stream};
 
@@ -38,7 +38,7 @@ impl Dataset {
             format!("{}, mislabelled {p}", self.source),
             self.names().clone(),
             splits,
-            self.traits().to_vec(),
+            self.property_facts().to_vec(),
         )
     }
 
@@ -89,15 +89,17 @@ impl Dataset {
             let among = self.split(split).iter().filter(|fact| keep(fact.head) && keep(fact.tail));
             among.map(|fact| Triple::new(number(fact.head), fact.predicate.0, number(fact.tail))).collect()
         });
-        let traits = self.traits().iter().filter(|fact| keep(fact.entity));
-        let traits = traits.map(|fact| Trait { entity: Entity(number(fact.entity)), ..*fact }).collect();
+        let property_facts = self.property_facts().iter().filter(|fact| keep(fact.entity));
+        let property_facts = property_facts
+            .map(|fact| PropertyFact { entity: Entity(number(fact.entity)), ..*fact })
+            .collect();
         let vocabulary = Vocabulary {
             entities: Names::new(kept.iter().map(|&entity| names.entities.name(entity).to_owned())),
             predicates: names.predicates.clone(),
             properties: names.properties.clone(),
         };
         let which = if wanted { "first" } else { "second" };
-        Dataset::of(format!("{}, {which} part", self.source), vocabulary, splits, traits)
+        Dataset::of(format!("{}, {which} part", self.source), vocabulary, splits, property_facts)
     }
 }
 

@@ -5,14 +5,14 @@
 
 use std::collections::HashMap;
 
-use super::{Entity, Graph, Member, Predicate};
+use super::{ClassMatrix, Entity, Member, Predicate};
 
 /// A copy of a graph whose facts of one predicate can be hidden.
 ///
 /// ```
 /// use glidr::graph::{Triple, MaskedGraph};
-/// use glidr::{Entity, Graph, Predicate};
-/// let graph = Graph::new(2, 2, 0, &[Triple::new(0, 0, 1), Triple::new(0, 1, 1)], &[]);
+/// use glidr::{Entity, ClassMatrix, Predicate};
+/// let graph = ClassMatrix::new(2, 2, 0, &[Triple::new(0, 0, 1), Triple::new(0, 1, 1)], &[]);
 /// let mut masked = MaskedGraph::new(&graph, Predicate(0));
 /// let hidden = masked.without(&[(Entity(0), Entity(1))]);
 /// let class = hidden.class(0, 1).expect("still linked by the other predicate");
@@ -20,7 +20,7 @@ use super::{Entity, Graph, Member, Predicate};
 /// ```
 #[derive(Clone, Debug)]
 pub struct MaskedGraph {
-    graph: Graph,
+    graph: ClassMatrix,
     /// Per class: the class without the predicate, and without its inverse.
     without: Vec<[u32; 2]>,
     changed: Vec<(usize, u32)>,
@@ -29,7 +29,7 @@ pub struct MaskedGraph {
 impl MaskedGraph {
     /// Prepares a graph of plain facts. Every class that hiding can lead to is added now, so that
     /// the numbers of classes depend on nothing that happens later.
-    pub fn new(graph: &Graph, predicate: Predicate) -> Self {
+    pub fn new(graph: &ClassMatrix, predicate: Predicate) -> Self {
         let mut graph = graph.clone();
         let fillers = [predicate.0, predicate.0 + graph.predicates as u32];
         let key = |members: &[Member]| -> Vec<u32> { members.iter().map(|member| member.filler).collect() };
@@ -66,7 +66,7 @@ impl MaskedGraph {
     }
 
     /// The graph without the facts of the predicate about these pairs, and with all others.
-    pub fn without(&mut self, pairs: &[(Entity, Entity)]) -> &Graph {
+    pub fn without(&mut self, pairs: &[(Entity, Entity)]) -> &ClassMatrix {
         for (place, class) in self.changed.drain(..).rev() {
             self.graph.links[place].class = class;
         }
@@ -93,7 +93,7 @@ mod tests {
     type Members = Vec<Vec<Vec<u32>>>;
 
     /// The fillers of every ordered pair; a pair without any is the same as no pair.
-    fn fillers(graph: &Graph) -> Members {
+    fn fillers(graph: &ClassMatrix) -> Members {
         let of = |from, to| -> Vec<u32> {
             let class = graph.class(from, to);
             let members = class.map_or(&[][..], |class| graph.classes().members(class as usize));
@@ -109,7 +109,7 @@ mod tests {
             picks in prop::collection::vec(prop::collection::vec(0usize..40, 0..8), 1..4),
         ) {
             let facts: Vec<Triple> = facts.iter().map(|&(h, p, t)| Triple::new(h, p, t)).collect();
-            let graph = Graph::new(5, 3, 0, &facts, &[]);
+            let graph = ClassMatrix::new(5, 3, 0, &facts, &[]);
             let mut masked = MaskedGraph::new(&graph, Predicate(1));
             for picks in picks {
                 let of_target: Vec<Triple> = facts.iter().filter(|fact| fact.predicate.0 == 1).copied().collect();
@@ -117,7 +117,7 @@ mod tests {
                 let pairs: Vec<_> = hidden.iter().map(|fact| (fact.head, fact.tail)).collect();
                 let rest: Vec<Triple> = facts.iter().filter(|fact| !hidden.contains(fact)).copied().collect();
                 let masked = masked.without(&pairs);
-                prop_assert_eq!(fillers(masked), fillers(&Graph::new(5, 3, 0, &rest, &[])));
+                prop_assert_eq!(fillers(masked), fillers(&ClassMatrix::new(5, 3, 0, &rest, &[])));
                 for entity in 0..5 {
                     for link in masked.row(entity) {
                         let back = masked.class(entity, link.entity as usize).expect("linked both ways");

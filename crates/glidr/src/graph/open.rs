@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use super::dataset::{DataWarnings, Dataset, Split};
 use super::families::families;
 use super::formats::tsv::{RawFact, read_facts};
-use super::{Entity, Names, Predicate, Property, Trait, Triple, Vocabulary};
+use super::{Entity, Names, Predicate, Property, PropertyFact, Triple, Vocabulary};
 use crate::error::{Error, Result};
 use crate::util::random::{Purpose, shuffle, stream};
 
@@ -74,7 +74,7 @@ impl Dataset {
         let before = facts.len();
         facts.dedup();
         let duplicates = before - facts.len();
-        let (mut triples, traits): (Vec<_>, Vec<_>) =
+        let (mut triples, property_facts): (Vec<_>, Vec<_>) =
             facts.into_iter().partition(|fact| matches!(fact, RawFact::Triple(..)));
         if triples.is_empty() {
             return Err(Error::data(
@@ -86,7 +86,7 @@ impl Dataset {
         let tenth = triples.len() / 10;
         let test = triples.split_off(triples.len() - tenth);
         let valid = triples.split_off(triples.len() - tenth);
-        triples.extend(traits);
+        triples.extend(property_facts);
         let (facts, train) = divide_train(triples, seed);
         let mut dataset = Self::number(source, [facts, train, valid, test], true);
         dataset.warnings.duplicates += duplicates;
@@ -111,12 +111,13 @@ impl Dataset {
             }
         }
         let names = vocabulary(&sets);
-        let mut dataset = Dataset { source, names, splits: Default::default(), traits: Vec::new(), warnings };
+        let mut dataset =
+            Dataset { source, names, splits: Default::default(), property_facts: Vec::new(), warnings };
         for (split, set) in Split::ALL.into_iter().zip(&sets) {
             dataset.take_split(split, set);
         }
-        dataset.traits.sort_unstable();
-        dataset.traits.dedup();
+        dataset.property_facts.sort_unstable();
+        dataset.property_facts.dedup();
         dataset.notice_unseen();
         dataset
     }
@@ -132,12 +133,12 @@ impl Dataset {
                         Triple { head: entity(head), predicate: Predicate(predicate), tail: entity(tail) };
                     self.splits[split as usize].push(triple);
                 }
-                RawFact::Trait(of, property) if split <= Split::Train => {
+                RawFact::PropertyFact(of, property) if split <= Split::Train => {
                     let property =
                         Property(names.properties.find(property).expect("every name was numbered"));
-                    self.traits.push(Trait { entity: entity(of), property });
+                    self.property_facts.push(PropertyFact { entity: entity(of), property });
                 }
-                RawFact::Trait(..) => self.warnings.properties_left_out += 1,
+                RawFact::PropertyFact(..) => self.warnings.properties_left_out += 1,
             }
         }
         self.splits[split as usize].sort_unstable();
@@ -184,11 +185,11 @@ fn unread(folder: &Path) -> Result<Vec<String>> {
 /// Divides facts 3:1 by the seed into background and positives; properties stay background.
 fn divide_train(mut facts: Vec<RawFact>, seed: u64) -> (Vec<RawFact>, Vec<RawFact>) {
     facts.sort_unstable();
-    let (mut triples, traits): (Vec<_>, Vec<_>) =
+    let (mut triples, property_facts): (Vec<_>, Vec<_>) =
         facts.into_iter().partition(|fact| matches!(fact, RawFact::Triple(..)));
     shuffle(&mut triples, &mut stream(seed, Purpose::Divide, [1, 0, 0]));
     let train = triples.split_off(triples.len() - triples.len() / 4);
-    triples.extend(traits);
+    triples.extend(property_facts);
     (triples, train)
 }
 
@@ -201,7 +202,7 @@ fn vocabulary(sets: &[BTreeSet<RawFact>; 4]) -> Vocabulary {
                 entities.extend([head, tail]);
                 predicates.insert(predicate);
             }
-            RawFact::Trait(entity, property) => {
+            RawFact::PropertyFact(entity, property) => {
                 entities.insert(entity);
                 properties.insert(property);
             }
@@ -214,7 +215,7 @@ fn vocabulary(sets: &[BTreeSet<RawFact>; 4]) -> Vocabulary {
 fn show(fact: &RawFact) -> String {
     match fact {
         RawFact::Triple(head, predicate, tail) => format!("{predicate}({head}, {tail})"),
-        RawFact::Trait(entity, property) => format!("{property}({entity})"),
+        RawFact::PropertyFact(entity, property) => format!("{property}({entity})"),
     }
 }
 
@@ -269,7 +270,7 @@ mod tests {
         let (a, b, other) = (open("a.tsv", 7), open("b.tsv", 7), open("a.tsv", 8));
         let sizes = Split::ALL.map(|split| a.split(split).len());
         assert_eq!(sizes, [60, 20, 10, 10]);
-        assert_eq!(a.traits().len(), 1);
+        assert_eq!(a.property_facts().len(), 1);
         assert_eq!(a.hash(), b.hash());
         assert_ne!(a.hash(), other.hash());
     }

@@ -36,7 +36,7 @@ impl Triple {
 
 /// A ground fact `property(entity)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Trait {
+pub struct PropertyFact {
     /// Who has the property.
     pub entity: Entity,
     /// The property.

@@ -4,7 +4,7 @@
 //! listed by lane and by entity. The ends X and Y of a rule never leave the query's own
 //! entities, so their domains are one number per lane and only these lists touch them.
 
-use crate::graph::{Entity, Graph, Link};
+use crate::graph::{ClassMatrix, Entity, Link};
 
 /// No class: the pair is not linked.
 const UNLINKED: u32 = u32::MAX;
@@ -31,7 +31,7 @@ pub struct Batch<'g, const W: usize> {
 
 impl<'g, const W: usize> Batch<'g, W> {
     /// Lays out 1 to W pairs (head, tail); lanes left over repeat the first pair.
-    pub fn new(graph: &'g Graph, pairs: &[(Entity, Entity)]) -> Self {
+    pub fn new(graph: &'g ClassMatrix, pairs: &[(Entity, Entity)]) -> Self {
         assert!((1..=W).contains(&pairs.len()), "a batch has 1 to {W} pairs");
         let mut ends = [[pairs[0].0.0; W], [pairs[0].1.0; W]];
         for (lane, (head, tail)) in pairs.iter().enumerate() {
@@ -77,7 +77,7 @@ impl<'g, const W: usize> Batch<'g, W> {
 }
 
 impl<'g> Near<'g> {
-    fn new(graph: &'g Graph, anchors: &[u32]) -> Self {
+    fn new(graph: &'g ClassMatrix, anchors: &[u32]) -> Self {
         let rows: Vec<&[Link]> = anchors.iter().map(|&anchor| graph.row(anchor as usize)).collect();
         let mut start = vec![0u32; graph.entities() + 2];
         for link in rows.iter().copied().flatten() {
@@ -107,7 +107,7 @@ mod tests {
     #[test]
     fn neighbours_by_lane_and_by_entity_are_the_same_links() {
         let facts = [Triple::new(0, 0, 1), Triple::new(1, 0, 2), Triple::new(3, 1, 1), Triple::new(2, 1, 2)];
-        let graph = Graph::new(4, 2, 0, &facts, &[]);
+        let graph = ClassMatrix::new(4, 2, 0, &facts, &[]);
         let batch = Batch::<8>::new(&graph, &[(Entity(1), Entity(2)), (Entity(2), Entity(0))]);
         for side in 0..2 {
             let mut by_lane: Vec<(u32, u32, u32)> = (0..8)

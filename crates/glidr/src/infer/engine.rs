@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::graph::Graph;
+use crate::graph::ClassMatrix;
 
 /// Which engine passes messages. Both give the same scores and derivatives but for the order of
 /// summation.
@@ -29,7 +29,7 @@ impl Engine {
 
     /// The engine for a graph: a choice by the graph alone, so that it is the same everywhere.
     #[must_use]
-    pub fn chosen(self, graph: &Graph) -> Engine {
+    pub fn chosen(self, graph: &ClassMatrix) -> Engine {
         match self {
             Engine::Auto if graph.reach() > MOST_REACH => Engine::Dense,
             Engine::Auto => Engine::Sparse,

@@ -1,6 +1,6 @@
 //! Message passing: decides how far one pair of entities satisfies one rule.
 //!
-//! In: a [`Graph`](crate::graph::Graph), the [`Weights`] of a rule, a head and a tail.
+//! In: a [`ClassMatrix`](crate::graph::ClassMatrix), the [`Weights`] of a rule, a head and a tail.
 //! Out: a score, and a [`Tape`] for the adjoint. Paper: `sec:message-passing`.
 
 mod batch;
@@ -34,7 +34,7 @@ pub enum Outcome {
 
 /// How many lanes one variable's domains can have and still fit a core's cache: a choice by the
 /// graph alone, so that it is the same on every machine.
-pub(crate) fn lane_width(graph: &crate::graph::Graph) -> usize {
+pub(crate) fn lane_width(graph: &crate::graph::ClassMatrix) -> usize {
     match graph.entities() {
         ..=1000 => 64,
         1001..=8000 => 16,

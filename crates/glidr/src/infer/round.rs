@@ -9,7 +9,7 @@ use super::message::{
     message_to_end_adjoint,
 };
 use super::{Batch, Tables};
-use crate::graph::Graph;
+use crate::graph::ClassMatrix;
 
 /// The direction of a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +37,7 @@ impl Pass {
 /// What one batch's message passing reads.
 #[derive(Clone, Copy)]
 pub(crate) struct Setting<'a, const W: usize> {
-    pub graph: &'a Graph,
+    pub graph: &'a ClassMatrix,
     pub tables: &'a Tables,
     pub batch: &'a Batch<'a, W>,
 }

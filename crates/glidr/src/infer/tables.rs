@@ -1,10 +1,10 @@
 //! A slot's soft adjacency matrix as a table from class to value.
 //!
-//! In: the [`Weights`] of a rule and a [`Graph`]. Out: for every slot, what a linked pair of each
+//! In: the [`Weights`] of a rule and a [`ClassMatrix`]. Out: for every slot, what a linked pair of each
 //! class is worth. Paper: `eq:soft_adj_mtx`.
 
 use super::{Slots, Weights};
-use crate::graph::Graph;
+use crate::graph::ClassMatrix;
 use crate::rule::Schema;
 
 /// What message passing needs to know of one rule on one graph.
@@ -34,7 +34,7 @@ impl Tables {
     /// ```text
     /// M = Σ wₖ Bₖ                                                   eq:soft_adj_mtx
     /// ```
-    pub fn new(weights: &Weights, schema: Schema, graph: &Graph) -> Self {
+    pub fn new(weights: &Weights, schema: Schema, graph: &ClassMatrix) -> Self {
         let mut tables = Tables::without_matrix(weights, schema, graph);
         if graph.is_dense() {
             tables.fill_dense(graph);
@@ -43,7 +43,7 @@ impl Tables {
     }
 
     /// The same without writing any matrix out in full, whatever the graph.
-    pub fn without_matrix(weights: &Weights, schema: Schema, graph: &Graph) -> Self {
+    pub fn without_matrix(weights: &Weights, schema: Schema, graph: &ClassMatrix) -> Self {
         let (classes, kinds) = (graph.classes().len(), graph.kinds().len());
         let mut tables = Tables::zero(schema, graph);
         for (slot, row) in weights.pair_rows(&schema).enumerate() {
@@ -69,7 +69,7 @@ impl Tables {
     }
 
     /// Writes M out in full for the slots whose messages are whole matrix products.
-    fn fill_dense(&mut self, graph: &Graph) {
+    fn fill_dense(&mut self, graph: &ClassMatrix) {
         let (entities, inner) = (self.entities, 1..self.schema.variables - 1);
         let mut dense = vec![0.0; 2 * self.schema.slots() * entities * entities];
         for (i, j) in self.schema.pairs() {
@@ -101,7 +101,7 @@ impl Tables {
     }
 
     /// Tables of zeros: where derivatives are gathered.
-    pub fn zero(schema: Schema, graph: &Graph) -> Self {
+    pub fn zero(schema: Schema, graph: &ClassMatrix) -> Self {
         let (classes, kinds) = (graph.classes().len(), graph.kinds().len());
         let own = if schema.properties == 0 { 0 } else { schema.variables * kinds };
         Tables {
@@ -128,11 +128,11 @@ impl Tables {
     }
 
     /// The adjoint of [`Tables::new`]: derivatives by weights, added to `d_weights`, and, where
-    /// `d_values` is given, by the value of every fact of a graph built with [`Graph::valued`].
+    /// `d_values` is given, by the value of every fact of a graph built with [`ClassMatrix::valued`].
     pub fn adjoint(
         mut d_tables: Tables,
         weights: &Weights,
-        graph: &Graph,
+        graph: &ClassMatrix,
         d_weights: &mut Slots,
         mut d_values: Option<&mut [f32]>,
     ) {

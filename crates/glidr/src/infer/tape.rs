@@ -1,13 +1,13 @@
 //! Message passing over a batch, and its adjoint: the tape keeps what the way back needs.
 //!
-//! In: a [`Graph`], the [`Tables`] of a rule, a [`Batch`] of queries. Out: a score per lane, the
+//! In: a [`ClassMatrix`], the [`Tables`] of a rule, a [`Batch`] of queries. Out: a score per lane, the
 //! domains after every round, and the derivative of the scores by the tables.
 //! Paper: `sec:message-passing`.
 
 use super::domain::{largest, narrow};
 use super::round::{Derivatives, Older, Pass, Round, Setting};
 use super::{Batch, Outcome, Tables};
-use crate::graph::Graph;
+use crate::graph::ClassMatrix;
 use crate::rule::Schema;
 
 /// Room for message passing over one batch; reused from batch to batch.
@@ -34,7 +34,13 @@ impl<const W: usize> Tape<W> {
     }
 
     /// Passes messages for `rounds` rounds; returns a score per lane.
-    pub fn infer(&mut self, graph: &Graph, tables: &Tables, batch: &Batch<W>, rounds: usize) -> [f32; W] {
+    pub fn infer(
+        &mut self,
+        graph: &ClassMatrix,
+        tables: &Tables,
+        batch: &Batch<W>,
+        rounds: usize,
+    ) -> [f32; W] {
         let setting = Setting { graph, tables, batch };
         pulp::Arch::new().dispatch(There { tape: self, setting, rounds })
     }
@@ -43,7 +49,7 @@ impl<const W: usize> Tape<W> {
     /// derivative of Σ `d_score`·score.
     pub fn adjoint(
         &mut self,
-        graph: &Graph,
+        graph: &ClassMatrix,
         tables: &Tables,
         batch: &Batch<W>,
         d_score: &[f32; W],
@@ -57,7 +63,7 @@ impl<const W: usize> Tape<W> {
     /// done; returns the score and how it ended. For a batch of one query.
     pub fn settle(
         &mut self,
-        graph: &Graph,
+        graph: &ClassMatrix,
         tables: &Tables,
         batch: &Batch<W>,
         limit: usize,
@@ -82,7 +88,7 @@ impl<const W: usize> Tape<W> {
     /// last bit. Forward, the bound is the very score after one round.
     pub(crate) fn bounds(
         &mut self,
-        graph: &Graph,
+        graph: &ClassMatrix,
         tables: &Tables,
         batch: &Batch<W>,
         pass: Pass,

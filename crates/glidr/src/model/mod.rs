@@ -11,7 +11,7 @@ pub(crate) use container::{Container, Tensor};
 pub use extract::Extraction;
 
 use crate::error::{Error, Result};
-use crate::graph::{Dataset, Graph, Names, Predicate, Property, Split, Trait, Triple};
+use crate::graph::{Background, ClassMatrix, Dataset, Names, Predicate, Property, PropertyFact, Triple};
 use crate::infer::{Logits, Slots, Weights};
 use crate::rule::{Rule, RuleNames, Schema};
 use crate::train::Training;
@@ -62,43 +62,11 @@ pub struct SoftModel {
     pub ensembles: Vec<Ensemble>,
 }
 
-/// Which splits stand in the background.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Background {
-    /// *facts*: training.
-    Facts,
-    /// *facts* and *train*: validation and test.
-    Train,
-    /// All splits: when nothing is held out.
-    All,
-}
-
-impl Background {
-    /// The splits that belong to it.
-    pub fn splits(self) -> &'static [Split] {
-        match self {
-            Background::Facts => &Split::ALL[..1],
-            Background::Train => &Split::ALL[..2],
-            Background::All => &Split::ALL,
-        }
-    }
-
-    /// The facts of a data set that belong to it, but for one, under the data's numbers.
-    pub fn graph(self, data: &Dataset, without: Option<Triple>) -> Graph {
-        let names = data.names();
-        let facts = self.splits().iter().flat_map(|&split| data.split(split)).copied();
-        let facts: Vec<Triple> = facts.filter(|&fact| Some(fact) != without).collect();
-        let (entities, predicates, properties) =
-            (names.entities.len(), names.predicates.len(), names.properties.len());
-        Graph::new(entities, predicates, properties, &facts, data.traits())
-    }
-}
-
 /// A data set seen through a model: its facts under the model's numbers.
 #[derive(Clone, Debug)]
 pub struct View {
     /// The background graph; entities have the data set's numbers, predicates the model's.
-    pub graph: Graph,
+    pub graph: ClassMatrix,
     /// Predicates and properties of the model that the data lacks.
     pub lacking: Vec<String>,
 }
@@ -149,10 +117,10 @@ impl SoftModel {
             .filter(|&&fact| Some(fact) != without)
             .filter_map(|fact| Some(Triple { predicate: Predicate(predicate(fact.predicate.0)?), ..*fact }))
             .collect();
-        let traits: Vec<Trait> = data
-            .traits()
+        let property_facts: Vec<PropertyFact> = data
+            .property_facts()
             .iter()
-            .filter_map(|fact| Some(Trait { property: Property(property(fact.property.0)?), ..*fact }))
+            .filter_map(|fact| Some(PropertyFact { property: Property(property(fact.property.0)?), ..*fact }))
             .collect();
         if self.predicates.list().iter().all(|name| names.predicates.find(name).is_none()) {
             return Err(Error::Mismatch(format!(
@@ -162,7 +130,7 @@ impl SoftModel {
             )));
         }
         let sizes = (names.entities.len(), self.predicates.len(), self.properties.len());
-        let graph = Graph::new(sizes.0, sizes.1, sizes.2, &facts, &traits);
+        let graph = ClassMatrix::new(sizes.0, sizes.1, sizes.2, &facts, &property_facts);
         Ok(View { graph, lacking: self.lacking(data) })
     }
 

@@ -1,13 +1,13 @@
 //! Scores of a set of rules, evaluated exactly.
 
 use crate::error::Result;
-use crate::graph::{Direction, Entity};
+use crate::graph::{Direction, Entity, Neighbours};
 use crate::rule::{Aggregator, TargetRules};
-use crate::solve::{Ended, Facts, Limits, Solver};
+use crate::solve::{Ended, Limits, Solver};
 
 impl TargetRules {
     /// Makes every rule ready on `facts`.
-    pub fn solvers<'f>(&self, facts: &'f Facts, limits: Limits) -> Result<Vec<Solver<'f>>> {
+    pub fn solvers<'f>(&self, facts: &'f Neighbours, limits: Limits) -> Result<Vec<Solver<'f>>> {
         self.rules.iter().map(|weighed| Solver::new(&weighed.rule, facts, limits)).collect()
     }
 
@@ -44,7 +44,7 @@ impl TargetRules {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::graph::{Graph, Predicate, Triple};
+    use crate::graph::{ClassMatrix, Predicate, Triple};
     use crate::rule::{Aggregation, Atom, Literal, Rule, Term, Weight, WeightedRule};
 
     #[test]
@@ -55,7 +55,7 @@ mod tests {
             tail: Entity(tail),
         };
         let facts = [fact(0, 0, 1), fact(1, 0, 2), fact(1, 3, 1)];
-        let facts = Facts::from(&Graph::new(4, 3, 0, &facts, &[]));
+        let facts = Neighbours::from(&ClassMatrix::new(4, 3, 0, &facts, &[]));
         let weighed = |predicate, tail, head| {
             let atom = Atom::Pair(Predicate(predicate), Term::X, Term::Y);
             let rule = Rule::new(Predicate(2), &[Literal::any_of(vec![atom])]);

@@ -3,7 +3,7 @@
 use super::opened::Opened;
 use super::scorer::ORDER;
 use super::{Bounds, REFUSED, Rank, Ranking, Scorer, TIE, Task, Truth};
-use crate::graph::{Direction, Entity, Graph, Triple};
+use crate::graph::{ClassMatrix, Direction, Entity, Triple};
 
 /// So many pairs wait at most to be scored head by head.
 const MOST_WAITING: usize = 4_000_000;
@@ -86,7 +86,7 @@ impl Ranking {
         &self,
         task: &Task,
         opened: &mut Opened,
-        graph: &Graph,
+        graph: &ClassMatrix,
         given: Known,
     ) -> Vec<Rank> {
         let mut ranks = Vec::new();
@@ -160,7 +160,7 @@ impl Ranking {
 /// to tell on which side of the tail's goals they are.
 fn scores_by_head(
     opened: &mut Opened,
-    graph: &Graph,
+    graph: &ClassMatrix,
     direction: &[(Entity, Vec<Entity>)],
     goals: Option<&[Vec<f32>]>,
 ) -> Vec<Vec<f32>> {

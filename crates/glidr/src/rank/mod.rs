@@ -22,10 +22,10 @@ pub use scorer::{Answer, Bounds, Scorer};
 use serde::Serialize;
 
 use crate::error::{Error, Result};
-use crate::graph::{Dataset, Direction, Entity, Graph, Predicate, Split, Triple};
+use crate::graph::{Background, ClassMatrix, Dataset, Direction, Entity, Predicate, Split, Triple};
 use crate::infer::{Engine, lane_width};
 use crate::model::Extraction;
-use crate::model::{Background, Ensemble, SoftModel};
+use crate::model::{Ensemble, SoftModel};
 use crate::util::random::{Purpose, stream};
 
 /// Scores closer than this, relative to the target's, are a tie: nearer than that, only the
@@ -237,7 +237,7 @@ impl Ranking {
     }
 
     /// How many known ends a task has: with the sparse engine many, so that heads are shared.
-    fn at_once(&self, graph: &Graph) -> usize {
+    fn at_once(&self, graph: &ClassMatrix) -> usize {
         if self.engine.chosen(graph) == Engine::Sparse { 256 } else { lane_width(graph) }
     }
 

@@ -2,7 +2,7 @@
 
 use super::TIE;
 use super::scorer::ORDER;
-use crate::graph::{Direction, Entity, Graph};
+use crate::graph::{ClassMatrix, Direction, Entity};
 use crate::infer::{Sparse, Tables};
 
 /// How far from a goal a bracket must end, relative to it, to tell on which side of it a score is.
@@ -26,7 +26,7 @@ pub(crate) struct Opened {
 
 impl Opened {
     /// Prepares rules with their votes.
-    pub fn new(graph: &Graph, rules: &[(Tables, f32)], rounds: usize) -> Self {
+    pub fn new(graph: &ClassMatrix, rules: &[(Tables, f32)], rounds: usize) -> Self {
         let prepare = |rules: &[(Tables, f32)]| {
             let tables: Vec<&Tables> = rules.iter().map(|(tables, _)| tables).collect();
             let mut sparse = Sparse::default();
@@ -48,7 +48,7 @@ impl Opened {
     }
 
     /// The scores of any pairs, each on its own.
-    pub fn scores(&mut self, graph: &Graph, pairs: &[(Entity, Entity)]) -> Vec<f32> {
+    pub fn scores(&mut self, graph: &ClassMatrix, pairs: &[(Entity, Entity)]) -> Vec<f32> {
         let mut sums = vec![0.0; pairs.len()];
         for (block, votes) in self.blocks.iter_mut().zip(&self.votes) {
             for (sum, lanes) in sums.iter_mut().zip(block.scores_only(graph, pairs)) {
@@ -59,7 +59,7 @@ impl Opened {
     }
 
     /// The scores of any pairs by each rule, without votes.
-    pub fn scores_by_rule(&mut self, graph: &Graph, pairs: &[(Entity, Entity)]) -> Vec<Vec<f32>> {
+    pub fn scores_by_rule(&mut self, graph: &ClassMatrix, pairs: &[(Entity, Entity)]) -> Vec<Vec<f32>> {
         let mut rows = vec![Vec::new(); pairs.len()];
         for block in &mut self.blocks {
             let rules = block.rules();
@@ -71,7 +71,7 @@ impl Opened {
     }
 
     /// The scores of one head with many tails.
-    pub fn scores_of_tails(&mut self, graph: &Graph, head: Entity, tails: &[Entity]) -> Vec<f32> {
+    pub fn scores_of_tails(&mut self, graph: &ClassMatrix, head: Entity, tails: &[Entity]) -> Vec<f32> {
         if self.is_few(tails) {
             return self.scores(graph, &tails.iter().map(|&tail| (head, tail)).collect::<Vec<_>>());
         }
@@ -89,7 +89,7 @@ impl Opened {
     /// which side of each of its `goals` it is: where a bracket tells, its lower end is returned.
     pub fn sides_of_tails(
         &mut self,
-        graph: &Graph,
+        graph: &ClassMatrix,
         head: Entity,
         tails: &[Entity],
         goals: &[&[f32]],
@@ -104,7 +104,7 @@ impl Opened {
     /// The same by brackets that know the head: most of them are scores.
     fn sides_of_anchored(
         &mut self,
-        graph: &Graph,
+        graph: &ClassMatrix,
         head: Entity,
         tails: &[Entity],
         goals: &[&[f32]],
@@ -144,7 +144,7 @@ impl Opened {
     /// Every candidate whose bound is at least `least`, with its bound, in the order of their numbers.
     pub fn negatives(
         &mut self,
-        graph: &Graph,
+        graph: &ClassMatrix,
         direction: Direction,
         known: Entity,
         least: f32,
@@ -177,7 +177,7 @@ impl Opened {
         negatives
     }
 
-    fn bound(&mut self, graph: &Graph, direction: Direction, known: Entity) {
+    fn bound(&mut self, graph: &ClassMatrix, direction: Direction, known: Entity) {
         match direction {
             Direction::Tail => {
                 self.anchor(graph, known);
@@ -208,7 +208,7 @@ impl Opened {
         sum
     }
 
-    fn anchor(&mut self, graph: &Graph, head: Entity) {
+    fn anchor(&mut self, graph: &ClassMatrix, head: Entity) {
         if self.anchored != Some(head) {
             self.anchored = Some(head);
             self.blocks.iter_mut().for_each(|block| block.anchor(graph, head));

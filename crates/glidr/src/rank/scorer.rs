@@ -3,7 +3,7 @@
 use std::sync::{Mutex, MutexGuard};
 
 use super::opened::Opened;
-use crate::graph::{Direction, Entity, Graph};
+use crate::graph::{ClassMatrix, Direction, Entity};
 use crate::infer::{Batch, Engine, Pass, Tables, Tape, lane_width};
 use crate::model::Ensemble;
 use crate::model::Extraction;
@@ -28,7 +28,7 @@ pub struct Answer {
 
 /// One target's ensemble, ready to score pairs on one graph.
 pub struct Scorer<'g> {
-    graph: &'g Graph,
+    graph: &'g ClassMatrix,
     rules: Vec<(Tables, f32)>,
     rounds: usize,
     /// With the sparse engine.
@@ -45,7 +45,7 @@ impl<'g> Scorer<'g> {
     pub fn new(
         ensemble: &Ensemble,
         schema: Schema,
-        graph: &'g Graph,
+        graph: &'g ClassMatrix,
         rounds: usize,
         hard: Option<Extraction>,
     ) -> Self {
@@ -57,7 +57,7 @@ impl<'g> Scorer<'g> {
         engine: Engine,
         ensemble: &Ensemble,
         schema: Schema,
-        graph: &'g Graph,
+        graph: &'g ClassMatrix,
         rounds: usize,
         hard: Option<Extraction>,
     ) -> Self {

@@ -10,8 +10,8 @@ use rayon::prelude::*;
 
 use super::{Scorer, Truth, irreflexive, questions};
 use crate::error::Result;
-use crate::graph::{Dataset, Direction, Entity, Predicate, Split, Triple};
-use crate::model::{Background, Ensemble, SoftModel};
+use crate::graph::{Background, Dataset, Direction, Entity, Predicate, Split, Triple};
+use crate::model::{Ensemble, SoftModel};
 use crate::util::projected_adam::ProjectedAdam;
 
 /// So many candidates stand against an answer: those with the highest scores by the votes before.

@@ -5,9 +5,8 @@
 
 use super::ends::Ends;
 use crate::graph::Direction;
-use crate::graph::{Entity, Predicate};
+use crate::graph::{Entity, Neighbours, Predicate};
 use crate::rule::{Atom, Literal, Rule, Term};
-use crate::solve::Facts;
 
 /// A step by its number: predicates, then inverses.
 pub(super) type Step = u32;
@@ -47,7 +46,7 @@ impl Body {
 
 /// The facts, by steps.
 pub(super) struct Walk<'a> {
-    facts: &'a Facts,
+    facts: &'a Neighbours,
     /// For every step the entities it leads from.
     starts: Vec<Vec<u32>>,
     /// All entities.
@@ -55,7 +54,7 @@ pub(super) struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    pub fn new(facts: &'a Facts) -> Self {
+    pub fn new(facts: &'a Neighbours) -> Self {
         let all = 0..facts.entities() as u32;
         let mut walk = Walk { facts, starts: Vec::new(), all: all.clone().collect() };
         walk.starts = (0..walk.steps() as u32)
@@ -224,7 +223,7 @@ mod tests {
     #[test]
     fn a_body_walked_gives_the_answers_of_its_rule() {
         let triples: Vec<Triple> = (0..50u32).map(|n| Triple::new(n * 7 % 11, n % 3, n * n % 11)).collect();
-        let facts = Facts::new(11, 3, 0, &triples, &[]);
+        let facts = Neighbours::new(11, 3, 0, &triples, &[]);
         let walk = Walk::new(&facts);
         let marks: Vec<Mark> = (0..6)
             .flat_map(|step| [None, Some(2), Some(4)].map(|constant| Mark { step, constant }))

@@ -7,12 +7,12 @@ use rayon::prelude::*;
 
 use crate::error::Result;
 use crate::graph::Direction;
-use crate::graph::{Dataset, Entity, Graph, Predicate, Triple};
+use crate::graph::{Background, ClassMatrix, Dataset, Entity, Neighbours, Predicate, Triple};
 use crate::infer::lane_width;
-use crate::model::{Background, SoftModel};
+use crate::model::SoftModel;
 use crate::rank::{Bounds, REFUSED, Ranking, Scorer, TIE, Truth, irreflexive, questions, truth};
 use crate::rule::TargetRules;
-use crate::solve::{Ended, Facts, Limits, Solver};
+use crate::solve::{Ended, Limits, Solver};
 
 /// How far, relative to it, a score may be above its bound: sums in another order differ by a little.
 const SLACK: f64 = 1e-4;
@@ -39,8 +39,8 @@ pub(super) struct Both<'a> {
 /// What all questions have in common.
 struct Room<'a> {
     both: &'a Both<'a>,
-    graph: &'a Graph,
-    facts: &'a Facts,
+    graph: &'a ClassMatrix,
+    facts: &'a Neighbours,
     questions: &'a Truth,
     truth: &'a Truth,
     irreflexive: Vec<bool>,
@@ -56,7 +56,7 @@ impl Both<'_> {
         let (ranking, model, data) = (&self.ranking, self.model, self.data);
         let held_out =
             ranking.held_out(data, |predicate| model.ranks(data.names().predicates.name(predicate.0)))?;
-        let facts = Facts::from(&Background::Train.graph(data, None));
+        let facts = Neighbours::from(&Background::Train.graph(data, None));
         let view = model.view(data, Background::Train)?;
         let (truth, questions) = (truth(data), questions(&held_out));
         let mut tasks: BTreeMap<(Predicate, Direction), Vec<Entity>> = BTreeMap::new();

@@ -3,9 +3,8 @@
 //! A chain says how two ends hang together, a branch what one of its variables is. Branches that all entities
 //! have, or none, say nothing and are left out.
 
-use crate::graph::{Entity, Predicate, Property, Triple};
+use crate::graph::{Entity, Neighbours, Predicate, Property, Triple};
 use crate::rule::{Atom, Literal, MAX_VARIABLES, Rule, Term};
-use crate::solve::Facts;
 
 /// What may be asked of one variable: a literal over it and perhaps another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +36,7 @@ pub(super) struct Parent<'a> {
 }
 
 impl Branches {
-    pub fn new(facts: &Facts) -> Self {
+    pub fn new(facts: &Neighbours) -> Self {
         let predicates = (0..facts.predicates() as u32).map(Predicate);
         let ends = |predicate: Predicate| {
             let (mut heads, mut tails): (Vec<u32>, Vec<u32>) =
@@ -69,7 +68,7 @@ impl Branches {
     /// The rule with one branch more on one of its variables, where that promises more confidence; best first.
     /// Counted are the rule's own answers, of which a branch leaves some; of a chain's inner variable some
     /// entity in between must have it.
-    pub fn promising(&self, parent: &Parent, facts: &Facts, least: usize, smoothing: f64) -> Vec<Rule> {
+    pub fn promising(&self, parent: &Parent, facts: &Neighbours, least: usize, smoothing: f64) -> Vec<Rule> {
         let (rule, target) = (parent.rule, parent.rule.target);
         let chain = chain(rule);
         let inner = chain.map(|_| Term::Z(1));
@@ -146,11 +145,11 @@ impl Step {
         }
     }
 
-    fn others(self, facts: &Facts, end: Entity) -> &[u32] {
+    fn others(self, facts: &Neighbours, end: Entity) -> &[u32] {
         if self.outward { facts.tails(self.predicate, end) } else { facts.heads(self.predicate, end) }
     }
 
-    fn holds(self, facts: &Facts, end: Entity, inner: u32) -> bool {
+    fn holds(self, facts: &Neighbours, end: Entity, inner: u32) -> bool {
         let (head, tail) = if self.outward { (end, Entity(inner)) } else { (Entity(inner), end) };
         facts.holds(Triple { head, predicate: self.predicate, tail })
     }
@@ -166,13 +165,13 @@ fn chain(rule: &Rule) -> Option<[Step; 2]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::graph::Trait;
+    use crate::graph::PropertyFact;
 
     #[test]
     fn branches_are_what_some_entities_have_and_others_do_not() {
         let facts = [Triple::new(0, 0, 1), Triple::new(1, 0, 0), Triple::new(0, 1, 1)];
-        let traits = [Trait { entity: Entity(0), property: Property(0) }];
-        let branches = Branches::new(&Facts::new(2, 3, 1, &facts, &traits));
+        let property_facts = [PropertyFact { entity: Entity(0), property: Property(0) }];
+        let branches = Branches::new(&Neighbours::new(2, 3, 1, &facts, &property_facts));
         // Predicate 0 has both entities as heads and as tails, predicate 2 nobody.
         let expected = [Branch::Heads(Predicate(1)), Branch::Tails(Predicate(1)), Branch::Has(Property(0))];
         assert_eq!(branches.all, expected);
@@ -190,7 +189,7 @@ mod tests {
                 facts.extend([Triple::new(x, 0, y), Triple::new(z, 3, 30)]);
             }
         }
-        let facts = Facts::new(31, 4, 0, &facts, &[]);
+        let facts = Neighbours::new(31, 4, 0, &facts, &[]);
         let pair = |p, a, b| Literal::any_of(vec![Atom::Pair(Predicate(p), a, b)]);
         let chain = [pair(1, Term::X, Term::Z(1)), pair(2, Term::Z(1), Term::Y)];
         let rule = Rule::new(Predicate(0), &chain);

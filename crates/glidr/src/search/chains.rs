@@ -1,6 +1,6 @@
 //! Chains of one or two steps that link the target's own pairs, and how many each links.
 
-use crate::graph::{Entity, Graph, Predicate};
+use crate::graph::{ClassMatrix, Entity, Predicate};
 use crate::rule::{Atom, Literal, Rule, Term};
 
 /// The step that is not there, in a chain of one.
@@ -12,7 +12,7 @@ pub(super) type Chain = (usize, usize);
 /// All chains that link at least `least` of `pairs`, most first; a pair is never linked by the very
 /// fact that it is.
 pub(super) fn chains(
-    graph: &Graph,
+    graph: &ClassMatrix,
     target: Predicate,
     pairs: &[(Entity, Entity)],
     least: usize,
@@ -23,7 +23,7 @@ pub(super) fn chains(
 
 /// The same by fillers.
 pub(super) fn counted(
-    graph: &Graph,
+    graph: &ClassMatrix,
     target: Predicate,
     pairs: &[(Entity, Entity)],
     least: usize,
@@ -94,8 +94,8 @@ pub(super) fn both(a: &Rule, b: &Rule) -> Option<Rule> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::graph::{Trait, Triple};
-    use crate::solve::{Facts, Limits, Solver};
+    use crate::graph::{Neighbours, PropertyFact, Triple};
+    use crate::solve::{Limits, Solver};
 
     #[test]
     fn a_chain_links_as_many_pairs_as_its_exact_support() {
@@ -103,8 +103,8 @@ mod tests {
         for n in 0..60u32 {
             facts.push(Triple::new(n * 7 % 11, n % 3, n * n % 11));
         }
-        let graph = Graph::new(11, 3, 0, &facts, &[] as &[Trait]);
-        let index = Facts::from(&graph);
+        let graph = ClassMatrix::new(11, 3, 0, &facts, &[] as &[PropertyFact]);
+        let index = Neighbours::from(&graph);
         for target in (0..3).map(Predicate) {
             let pairs: Vec<_> = index.pairs(target).collect();
             let found = chains(&graph, target, &pairs, 1);
@@ -119,8 +119,8 @@ mod tests {
     #[test]
     fn folding_two_joined_bodies_drops_variables_and_changes_no_answer() {
         let facts: Vec<Triple> = (0..60u32).map(|n| Triple::new(n * 7 % 11, n % 3, n * n % 11)).collect();
-        let graph = Graph::new(11, 3, 0, &facts, &[] as &[Trait]);
-        let index = Facts::from(&graph);
+        let graph = ClassMatrix::new(11, 3, 0, &facts, &[] as &[PropertyFact]);
+        let index = Neighbours::from(&graph);
         let answers =
             |rule: &Rule| Solver::new(rule, &index, Limits::default()).expect("a sound rule").answers().value;
         let pairs: Vec<_> = index.pairs(Predicate(0)).collect();

@@ -105,15 +105,14 @@ impl Contests {
 mod tests {
     use super::super::sampled::tests::{scored, with_two_answers};
     use super::*;
-    use crate::graph::{Entity, Graph, Predicate, Triple};
+    use crate::graph::{ClassMatrix, Entity, Neighbours, Predicate, Triple};
     use crate::search::bodies::Walk;
-    use crate::solve::Facts;
 
     /// Questions of two facts and of one of *valid*, each with two rivals.
     fn lines() -> Lines {
         let pairs = [(0, 1), (0, 2), (3, 1), (4, 2)];
         let fact = |(head, tail)| Triple { head: Entity(head), predicate: Predicate(0), tail: Entity(tail) };
-        let facts = Facts::from(&Graph::new(7, 1, 0, &pairs.map(fact), &[]));
+        let facts = Neighbours::from(&ClassMatrix::new(7, 1, 0, &pairs.map(fact), &[]));
         let mut lines = Lines::new(&Walk::new(&facts), Predicate(0), &pairs[..3], &[(5, 1)], &[(5, 1)]);
         for line in &mut lines.all {
             for entity in [6, 4] {

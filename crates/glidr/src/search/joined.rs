@@ -60,7 +60,7 @@ impl Joined {
         // Without test, whose facts would otherwise be filtered out as true.
         let seen =
             Split::ALL.map(|split| if split == Split::Test { &[] } else { data.split(split) }.to_vec());
-        let blind = Dataset::of(&data.source, data.names().clone(), seen, data.traits().to_vec())?;
+        let blind = Dataset::of(&data.source, data.names().clone(), seen, data.property_facts().to_vec())?;
         let ranking = Ranking { split: Split::Valid, ties: Ties::Mean, ..ranking };
         // Votes that were fitted have seen *valid*; those by loss hardly have.
         let mut unfitted = model.clone();

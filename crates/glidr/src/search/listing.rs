@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::bodies::{Body, IS, Mark, Step, Walk};
 use super::chains::{NONE, counted};
-use crate::graph::{Entity, Graph, Predicate};
+use crate::graph::{ClassMatrix, Entity, Predicate};
 
 /// How many bodies of each kind are listed, at most.
 #[derive(Clone, Copy, Debug)]
@@ -26,7 +26,7 @@ type Marked = (Mark, usize, usize);
 /// Lists bodies that hold for at least `least` of `pairs`, a sample of the target's `facts`.
 pub(super) fn bodies(
     walk: &Walk,
-    graph: &Graph,
+    graph: &ClassMatrix,
     target: Predicate,
     pairs: &[(u32, u32)],
     facts: usize,

@@ -37,11 +37,11 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use crate::error::Result;
-use crate::graph::{Dataset, Graph, Predicate};
-use crate::model::{Background, SoftModel};
+use crate::graph::{Background, ClassMatrix, Dataset, Neighbours, Predicate};
+use crate::model::SoftModel;
 use crate::rank::irreflexive;
 use crate::rule::{Aggregation, Rule, TargetRules};
-use crate::solve::{Ended, Facts, Limits, Solver};
+use crate::solve::{Ended, Limits, Solver};
 
 /// Grows whenever the same settings find other rules: figures kept from an older one are no longer of this search.
 pub const REVISION: u32 = 2;
@@ -144,8 +144,8 @@ pub struct Searched {
 struct Setting<'a> {
     search: &'a Search,
     data: &'a Dataset,
-    graph: Graph,
-    facts: Facts,
+    graph: ClassMatrix,
+    facts: Neighbours,
     model: Option<&'a SoftModel>,
     extra: &'a [Rule],
     irreflexive: Vec<bool>,
@@ -166,7 +166,7 @@ impl Search {
     ) -> Result<Searched> {
         let names = data.names();
         let graph = Background::Train.graph(data, None);
-        let (entities, facts) = (graph.entities(), Facts::from(&graph));
+        let (entities, facts) = (graph.entities(), Neighbours::from(&graph));
         let irreflexive = irreflexive(data, self.self_answers);
         let is_large = entities * entities > large::MOST_PAIRS;
         let branches = (self.branched > 0 && !is_large).then(|| Branches::new(&facts));

@@ -7,11 +7,10 @@ use rayon::prelude::*;
 
 use crate::error::Result;
 use crate::graph::Direction;
-use crate::graph::{Dataset, Entity, Predicate, Triple};
-use crate::model::Background;
+use crate::graph::{Background, Dataset, Entity, Neighbours, Predicate, Triple};
 use crate::rank::{REFUSED, Rank, Ranked, Ranking, TIE, count, irreflexive, questions, truth};
 use crate::rule::TargetRules;
-use crate::solve::{Ended, Facts, Limits};
+use crate::solve::{Ended, Limits};
 
 impl Ranking {
     /// Ranks every answer of the split that is about one of `targets` (none means all predicates) by
@@ -26,7 +25,7 @@ impl Ranking {
     ) -> Result<(Ranked, Ended)> {
         let names = data.names();
         let entities = names.entities.len();
-        let facts = Facts::from(&Background::Train.graph(data, None));
+        let facts = Neighbours::from(&Background::Train.graph(data, None));
         let held_out = self.held_out(data, |predicate| targets.is_empty() || targets.contains(&predicate))?;
         let (truth, questions, irreflexive) =
             (truth(data), questions(&held_out), irreflexive(data, self.self_answers));

@@ -8,11 +8,10 @@
 
 use std::time::Instant;
 
-use super::Facts;
 use super::domain::{Adder, Domain};
 use super::query::Query;
 use super::sets::each_common;
-use crate::graph::Triple;
+use crate::graph::{Neighbours, Triple};
 
 /// Facts walked between two looks at the clock.
 const BETWEEN_LOOKS: usize = 1 << 14;
@@ -30,7 +29,7 @@ pub(super) struct State {
 /// One walk of the join over facts.
 pub(super) struct Join<'a> {
     query: &'a Query,
-    facts: &'a Facts,
+    facts: &'a Neighbours,
     without: Option<Triple>,
     /// Ways are counted up to this; 1 asks only for existence.
     cap: u64,
@@ -44,7 +43,7 @@ pub(super) struct Join<'a> {
 impl<'a> Join<'a> {
     pub fn new(
         query: &'a Query,
-        facts: &'a Facts,
+        facts: &'a Neighbours,
         without: Option<Triple>,
         cap: u64,
         deadline: Option<Instant>,

@@ -5,9 +5,9 @@
 
 use serde::Serialize;
 
-use super::{Ended, Facts, Found, Limits, Solver};
+use super::{Ended, Found, Limits, Solver};
 use crate::error::Result;
-use crate::graph::{Entity, Triple};
+use crate::graph::{Entity, Neighbours, Triple};
 use crate::rule::Rule;
 
 /// What is counted of one rule on the facts.
@@ -110,7 +110,7 @@ impl Solver<'_> {
 
 impl Rule {
     /// Counts the rule on `facts`, within `limits`.
-    pub fn measure(&self, facts: &Facts, limits: Limits) -> Result<Measures> {
+    pub fn measure(&self, facts: &Neighbours, limits: Limits) -> Result<Measures> {
         Ok(Solver::new(self, facts, limits)?.measure())
     }
 }
@@ -128,7 +128,7 @@ mod tests {
     #[test]
     fn a_rule_gets_no_credit_for_the_fact_it_is_asked_about() {
         let facts = [Triple::new(0, 0, 1), Triple::new(1, 0, 0), Triple::new(2, 0, 3), Triple::new(3, 1, 3)];
-        let facts = Facts::new(4, 2, 0, &facts, &[]);
+        let facts = Neighbours::new(4, 2, 0, &facts, &[]);
         let measure = |body: &[Literal]| {
             Rule::new(Predicate(0), body).measure(&facts, Limits::default()).expect("a sound rule")
         };
@@ -145,7 +145,7 @@ mod tests {
     #[test]
     fn held_out_facts_give_precision_and_recall() {
         let facts = [Triple::new(0, 1, 1), Triple::new(1, 1, 2), Triple::new(2, 1, 3), Triple::new(0, 0, 1)];
-        let facts = Facts::new(5, 2, 0, &facts, &[]);
+        let facts = Neighbours::new(5, 2, 0, &facts, &[]);
         let rule = Rule::new(Predicate(0), &[literal(1, Term::X, Term::Y)]);
         let solver = Solver::new(&rule, &facts, Limits::default()).expect("a sound rule");
         let found = solver.measure_on(&[(Entity(1), Entity(2)), (Entity(4), Entity(4))]);

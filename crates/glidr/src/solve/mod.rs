@@ -1,6 +1,6 @@
 //! Exact evaluation: which pairs a rule's body holds for, and why.
 //!
-//! In: a [`Rule`] and [`Facts`]. Out: answers, groundings and counts, each with how the search
+//! In: a [`Rule`] and [`Neighbours`]. Out: answers, groundings and counts, each with how the search
 //! [`Ended`]. Where `infer` passes messages and may be fooled by a loop (`fig:counterexample`), this
 //! joins facts and is never wrong; neither uses the other, so each checks the other.
 //!
@@ -8,7 +8,6 @@
 //! [`Solver::grounding`] with [`Grounding::facts`], which names one fact for every literal.
 
 mod domain;
-mod facts;
 mod join;
 mod measure;
 mod query;
@@ -16,14 +15,13 @@ mod sets;
 
 use std::time::{Duration, Instant};
 
-pub use facts::Facts;
 use join::{Join, State};
 pub use measure::{HeldOut, Measures};
 use query::{Query, X, Y};
 use serde::Serialize;
 
 use crate::error::Result;
-use crate::graph::{Entity, Triple};
+use crate::graph::{Entity, Neighbours, Triple};
 use crate::rule::{Atom, Rule, Term};
 
 /// How much a search may take.
@@ -59,7 +57,7 @@ pub struct Found<T> {
 /// A rule ready to be evaluated on facts.
 pub struct Solver<'f> {
     rule: Rule,
-    facts: &'f Facts,
+    facts: &'f Neighbours,
     query: Query,
     limits: Limits,
     /// The body with all that hangs on it as trees eliminated: what is asked for each pair.
@@ -86,7 +84,7 @@ impl Grounding {
 
     /// For every literal of the body the first of its atoms that holds, with its arguments; a literal that holds by
     /// what a variable is has no fact to name.
-    pub fn facts(&self, rule: &Rule, facts: &Facts) -> Vec<(Atom, Entity, Entity)> {
+    pub fn facts(&self, rule: &Rule, facts: &Neighbours) -> Vec<(Atom, Entity, Entity)> {
         let holds = |atom: &Atom| {
             let (a, b) = atom.terms();
             let (a, b) = (self.entity(a), self.entity(b));
@@ -106,13 +104,13 @@ impl<'f> Solver<'f> {
     /// Makes `rule` ready; refuses numbers that the facts lack, and what is no rule of the language.
     ///
     /// ```
-    /// use glidr::graph::{Predicate, Triple};
+    /// use glidr::graph::{Neighbours, Predicate, Triple};
     /// use glidr::rule::{Atom, Literal, Rule, Term};
-    /// use glidr::solve::{Facts, Limits, Solver};
+    /// use glidr::solve::{Limits, Solver};
     /// use glidr::Entity;
     ///
     /// // 0 is a parent of 1, and 1 of 2: who is a grandparent of whom?
-    /// let facts = Facts::new(3, 2, 0, &[Triple::new(0, 0, 1), Triple::new(1, 0, 2)], &[]);
+    /// let facts = Neighbours::new(3, 2, 0, &[Triple::new(0, 0, 1), Triple::new(1, 0, 2)], &[]);
     /// let parent = |a, b| Literal::any_of(vec![Atom::Pair(Predicate(0), a, b)]);
     /// let rule = Rule::new(Predicate(1), &[parent(Term::X, Term::Z(1)), parent(Term::Z(1), Term::Y)]);
     /// let solver = Solver::new(&rule, &facts, Limits::default())?;
@@ -120,7 +118,7 @@ impl<'f> Solver<'f> {
     /// assert_eq!(solver.grounding(Entity(0), Entity(2)).value.expect("it holds").entities[2], Entity(1));
     /// # Ok::<(), glidr::Error>(())
     /// ```
-    pub fn new(rule: &Rule, facts: &'f Facts, limits: Limits) -> Result<Self> {
+    pub fn new(rule: &Rule, facts: &'f Neighbours, limits: Limits) -> Result<Self> {
         let query = Query::new(rule, facts)?;
         let cap = u64::from(rule.min_groundings());
         let mut join = Join::new(&query, facts, None, cap, limits.time.map(|time| Instant::now() + time));

@@ -1,14 +1,13 @@
 //! A rule made ready for the join: its variables numbered, its literals sorted by what they bind.
 //!
-//! In: a [`Rule`] and [`Facts`]. Out: for each pair of variables one constraint, for each variable
+//! In: a [`Rule`] and [`Neighbours`]. Out: for each pair of variables one constraint, for each variable
 //! what it must be by itself, and what must hold without any variable.
 
 use std::borrow::Cow;
 
-use super::Facts;
 use super::sets::{intersect, union};
 use crate::error::{Error, Result};
-use crate::graph::{Entity, Predicate, Property, Triple};
+use crate::graph::{Entity, Neighbours, Predicate, Property, Triple};
 use crate::rule::{Atom, Literal, MAX_VARIABLES, Rule, Term};
 
 /// Number of X; Y is 1; the body's own variables follow.
@@ -52,7 +51,7 @@ pub(super) struct Query {
 }
 
 impl Query {
-    pub fn new(rule: &Rule, facts: &Facts) -> Result<Self> {
+    pub fn new(rule: &Rule, facts: &Neighbours) -> Result<Self> {
         let variables = rule.variables();
         if variables > MAX_VARIABLES {
             return Err(Error::Rule(format!(
@@ -76,7 +75,7 @@ impl Query {
         Ok(query)
     }
 
-    fn add(&mut self, literal: &Literal, facts: &Facts) -> Result<()> {
+    fn add(&mut self, literal: &Literal, facts: &Neighbours) -> Result<()> {
         for &atom in literal.atoms() {
             check(atom, facts)?;
         }
@@ -113,7 +112,7 @@ impl Query {
     }
 
     /// Whether all that needs no variable holds.
-    pub fn ground_holds(&self, facts: &Facts, without: Option<Triple>) -> bool {
+    pub fn ground_holds(&self, facts: &Neighbours, without: Option<Triple>) -> bool {
         let holds = |atom: &Atom| match *atom {
             Atom::Pair(predicate, Term::Constant(head), Term::Constant(tail)) => {
                 let fact = Triple { head, predicate, tail };
@@ -129,7 +128,7 @@ impl Query {
     }
 
     /// For every variable, what its own conditions leave; `None` where it has none.
-    pub fn own_domains(&self, facts: &Facts, without: Option<Triple>) -> Vec<Option<Vec<u32>>> {
+    pub fn own_domains(&self, facts: &Neighbours, without: Option<Triple>) -> Vec<Option<Vec<u32>>> {
         let mut domains: Vec<Option<Vec<u32>>> = vec![None; self.variables];
         for (variable, conditions) in &self.conditions {
             let mut any: Vec<u32> = Vec::new();
@@ -160,7 +159,7 @@ impl Query {
         link: usize,
         from: usize,
         value: u32,
-        facts: &'f Facts,
+        facts: &'f Neighbours,
         without: Option<Triple>,
     ) -> Cow<'f, [u32]> {
         let link = &self.links[link];
@@ -222,7 +221,7 @@ fn condition(atom: Atom) -> Condition {
 }
 
 /// Refuses what the facts do not have.
-fn check(atom: Atom, facts: &Facts) -> Result<()> {
+fn check(atom: Atom, facts: &Neighbours) -> Result<()> {
     let (a, b) = atom.terms();
     for term in [a, b] {
         if let Term::Constant(entity) = term

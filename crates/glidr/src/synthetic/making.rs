@@ -8,20 +8,20 @@ use rand::rngs::ChaCha8Rng;
 use super::Generator;
 use super::plant::{self, Plant};
 use crate::error::{Error, Result};
-use crate::graph::{Entity, Predicate, Property, Trait, Triple};
+use crate::graph::{Entity, Neighbours, Predicate, Property, PropertyFact, Triple};
 use crate::rule::Atom;
-use crate::solve::{Ended, Facts, Limits, Solver};
+use crate::solve::{Ended, Limits, Solver};
 
 /// A graph while it is made.
 pub(super) struct Making<'g> {
     wanted: &'g Generator,
     pub facts: HashSet<Triple>,
-    pub traits: Vec<Trait>,
+    pub property_facts: Vec<PropertyFact>,
 }
 
 impl<'g> Making<'g> {
     pub fn new(wanted: &'g Generator) -> Self {
-        Making { wanted, facts: HashSet::new(), traits: Vec::new() }
+        Making { wanted, facts: HashSet::new(), property_facts: Vec::new() }
     }
 
     /// Makes a rule's body true of random entities, and as often all of it but one literal.
@@ -39,7 +39,9 @@ impl<'g> Making<'g> {
                     Atom::Pair(predicate, ..) => {
                         self.facts.insert(Triple { head, predicate, tail });
                     }
-                    Atom::Own(property, _) => self.traits.push(Trait { entity: head, property }),
+                    Atom::Own(property, _) => {
+                        self.property_facts.push(PropertyFact { entity: head, property })
+                    }
                     Atom::Is(..) => unreachable!("planted rules have no constants"),
                 }
             }
@@ -47,14 +49,14 @@ impl<'g> Making<'g> {
     }
 
     /// Gives every property to a quarter of all entities.
-    pub fn scatter_traits(&mut self, random: &mut ChaCha8Rng) {
+    pub fn scatter_properties(&mut self, random: &mut ChaCha8Rng) {
         for property in (0..self.wanted.properties as u32).map(Property) {
             for _ in 0..self.wanted.entities / 4 {
-                self.traits.push(Trait { entity: self.wanted.anyone(random), property });
+                self.property_facts.push(PropertyFact { entity: self.wanted.anyone(random), property });
             }
         }
-        self.traits.sort_unstable();
-        self.traits.dedup();
+        self.property_facts.sort_unstable();
+        self.property_facts.dedup();
     }
 
     /// Adds `count` new random facts of the predicates from `first` on; every entity has its turn.
@@ -84,8 +86,13 @@ impl<'g> Making<'g> {
     /// What each planted rule says of the facts so far, exactly.
     pub fn answers(&self, plants: &[Plant]) -> Result<Vec<Vec<Triple>>> {
         let wanted = self.wanted;
-        let facts =
-            Facts::new(wanted.entities, wanted.predicates, wanted.properties, &self.sorted(), &self.traits);
+        let facts = Neighbours::new(
+            wanted.entities,
+            wanted.predicates,
+            wanted.properties,
+            &self.sorted(),
+            &self.property_facts,
+        );
         let limits = Limits { answers: Some(wanted.facts), time: None };
         let answers = plants.iter().map(|plant| {
             let found = Solver::new(&plant.rule, &facts, limits)?.answers();

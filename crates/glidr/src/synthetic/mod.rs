@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 pub use write::check_folder;
 
 use crate::error::{Error, Result};
-use crate::graph::{Dataset, Entity, Names, Predicate, Split, Trait, Triple, Vocabulary};
+use crate::graph::{Dataset, Entity, Names, Predicate, PropertyFact, Split, Triple, Vocabulary};
 use crate::rule::{Rule, RuleNames};
 use crate::util::random::{Purpose, shuffle, stream};
 
@@ -145,7 +145,7 @@ impl Generator {
         for (number, plant) in plants.iter().enumerate() {
             making.grow(plant, &mut random(0, number));
         }
-        making.scatter_traits(&mut random(1, 0));
+        making.scatter_properties(&mut random(1, 0));
         let room = self.facts.saturating_sub(making.facts.len());
         let mut splits: [Vec<Triple>; 4] = Default::default();
         if plants.is_empty() {
@@ -185,7 +185,7 @@ impl Generator {
                 });
             }
         }
-        self.finished(splits, &making.traits, &plants)
+        self.finished(splits, &making.property_facts, &plants)
     }
 
     /// Divides facts by the shares: *test*, *valid*, and of the others three to *facts* for one to
@@ -215,14 +215,19 @@ impl Generator {
 
     /// Numbers everything in the order of names, without entities that take part in nothing: as the
     /// graph is numbered when it is read from files.
-    fn finished(&self, splits: [Vec<Triple>; 4], traits: &[Trait], plants: &[Plant]) -> Result<Generated> {
+    fn finished(
+        &self,
+        splits: [Vec<Triple>; 4],
+        property_facts: &[PropertyFact],
+        plants: &[Plant],
+    ) -> Result<Generated> {
         let numbered = |letter: char, from: usize, count: usize| -> Vec<String> {
             let digits = (from + count).to_string().len().max(2);
             (from..from + count).map(|number| format!("{letter}{number:0digits$}")).collect()
         };
         let mut takes_part = vec![false; self.entities];
         let ends = splits.iter().flatten().flat_map(|fact| [fact.head, fact.tail]);
-        ends.chain(traits.iter().map(|fact| fact.entity))
+        ends.chain(property_facts.iter().map(|fact| fact.entity))
             .for_each(|entity| takes_part[entity.index()] = true);
         let mut entity = vec![0; self.entities];
         let mut entities = Vec::new();
@@ -251,7 +256,9 @@ impl Generator {
             };
             facts.into_iter().map(renumber).collect()
         });
-        let traits = traits.iter().map(|fact| Trait { entity: Entity(entity[fact.entity.index()]), ..*fact });
+        let property_facts = property_facts
+            .iter()
+            .map(|fact| PropertyFact { entity: Entity(entity[fact.entity.index()]), ..*fact });
         let renumbered = |plant: &Plant| {
             plant
                 .rule
@@ -259,7 +266,12 @@ impl Generator {
                 .expect("all have a number")
         };
         Ok(Generated {
-            data: Dataset::of(format!("generated (seed {})", self.seed), names, splits, traits.collect())?,
+            data: Dataset::of(
+                format!("generated (seed {})", self.seed),
+                names,
+                splits,
+                property_facts.collect(),
+            )?,
             rules: plants.iter().map(renumbered).collect(),
             generator: self.clone(),
         })
@@ -282,8 +294,8 @@ impl Generated {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Background;
-    use crate::solve::{Facts, Limits, Solver};
+    use crate::graph::{Background, Neighbours};
+    use crate::solve::{Limits, Solver};
 
     fn small() -> Generator {
         Generator { entities: 300, facts: 3000, instances: 60, ..Generator::default() }
@@ -292,7 +304,7 @@ mod tests {
     #[test]
     fn without_noise_the_facts_of_a_planted_target_are_the_answers_of_its_rule() {
         let made = small().run().expect("sound settings");
-        let facts = Facts::from(&Background::Facts.graph(&made.data, None));
+        let facts = Neighbours::from(&Background::Facts.graph(&made.data, None));
         for rule in &made.rules {
             let answers = Solver::new(rule, &facts, Limits::default()).expect("a sound rule").answers().value;
             let mut known: Vec<(Entity, Entity)> = Split::ALL
@@ -325,7 +337,7 @@ mod tests {
     #[test]
     fn every_literal_of_a_planted_rule_counts() {
         let made = small().run().expect("sound settings");
-        let facts = Facts::from(&Background::Facts.graph(&made.data, None));
+        let facts = Neighbours::from(&Background::Facts.graph(&made.data, None));
         for rule in &made.rules {
             let count = |rule: &Rule| {
                 Solver::new(rule, &facts, Limits::default()).expect("a sound rule").answers().value.len()

@@ -53,7 +53,7 @@ impl Generated {
         for (split, file) in Split::ALL.into_iter().zip(FILES) {
             put(folder, file, overwrite, |out| {
                 if split == Split::Facts {
-                    for fact in self.data.traits() {
+                    for fact in self.data.property_facts() {
                         let entity = names.entities.name(fact.entity.0);
                         writeln!(out, "{entity}\t{}", names.properties.name(fact.property.0))?;
                     }
@@ -105,7 +105,7 @@ mod tests {
         let made = small.run().expect("sound settings");
         made.write(&place, false).expect("a new folder");
         let read = Dataset::open(&place, 0).expect("a sound folder");
-        assert_eq!((read.names(), read.traits()), (made.data.names(), made.data.traits()));
+        assert_eq!((read.names(), read.property_facts()), (made.data.names(), made.data.property_facts()));
         for split in Split::ALL {
             assert_eq!(read.split(split), made.data.split(split));
         }

@@ -25,9 +25,9 @@ pub use settings::{Positives, RuleWeights, Training};
 use unit::{Setting, Unit};
 
 use crate::error::{Error, Result};
-use crate::graph::{Dataset, Graph, MaskedGraph, Predicate, Split};
+use crate::graph::{Background, ClassMatrix, Dataset, MaskedGraph, Predicate, Split};
 use crate::infer::{Engine, Sparse, Tape};
-use crate::model::{Background, DataMark, Ensemble, SoftModel, SoftRule};
+use crate::model::{DataMark, Ensemble, SoftModel, SoftRule};
 use crate::rule::{Clause, Filling, Schema, parse_rules};
 
 /// Rules of one target that are trained by one thread at a time, at most.
@@ -73,7 +73,7 @@ pub struct Run<'d> {
     mark: DataMark,
     engine: Engine,
     /// The background of training, and of validation.
-    graphs: [Graph; 2],
+    graphs: [ClassMatrix; 2],
     targets: Vec<Predicate>,
     units: Vec<Mutex<Unit>>,
     unit_targets: Vec<Predicate>,

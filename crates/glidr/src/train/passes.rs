@@ -2,7 +2,7 @@
 
 use super::Pair;
 use super::loss::Shares;
-use crate::graph::Graph;
+use crate::graph::ClassMatrix;
 use crate::infer::{Batch, Engine, Slots, Sparse, Tables, Tape, Weights, lane_width};
 use crate::rule::Schema;
 
@@ -20,7 +20,7 @@ pub(crate) struct Room {
 pub(crate) struct Task<'a> {
     pub schema: Schema,
     pub rounds: usize,
-    pub graph: &'a Graph,
+    pub graph: &'a ClassMatrix,
     pub pairs: &'a [Pair],
 }
 

@@ -10,7 +10,7 @@ use rand_distr::{Distribution, StandardNormal};
 use super::loss::Shares;
 use super::passes::{Room, Task};
 use super::{AdamW, Pair, Sampler, Training, pairwise_logistic};
-use crate::graph::{Graph, MaskedGraph, Predicate};
+use crate::graph::{ClassMatrix, MaskedGraph, Predicate};
 use crate::infer::{Engine, Slots, Weights};
 use crate::rule::{Filling, Schema};
 use crate::util::random::{Purpose, stream};
@@ -49,9 +49,9 @@ pub(crate) struct Setting<'a> {
     pub schema: Schema,
     pub engine: Engine,
     /// The background of training: *facts*, or with all positives *facts* and *train*.
-    pub training_graph: &'a Graph,
+    pub training_graph: &'a ClassMatrix,
     /// *facts* and *train*.
-    pub validation_graph: &'a Graph,
+    pub validation_graph: &'a ClassMatrix,
     pub sampler: &'a Sampler<'a>,
 }
 
@@ -154,7 +154,11 @@ impl Unit {
 }
 
 /// The graph that a batch is asked about on.
-fn background<'a>(graph: &'a Graph, masked: &'a mut Option<MaskedGraph>, positives: &[Pair]) -> &'a Graph {
+fn background<'a>(
+    graph: &'a ClassMatrix,
+    masked: &'a mut Option<MaskedGraph>,
+    positives: &[Pair],
+) -> &'a ClassMatrix {
     match masked {
         Some(masked) => masked.without(positives),
         None => graph,

@@ -7,7 +7,7 @@ use crate::twin::{World, worlds};
 
 /// Everything a score depends on: logits, own logits, values of facts, values of properties.
 fn numbers(world: &mut World) -> impl Iterator<Item = &mut f64> {
-    let values = world.values.iter_mut().chain(&mut world.trait_values);
+    let values = world.values.iter_mut().chain(&mut world.property_values);
     world.pairs.iter_mut().chain(&mut world.owns).chain(values)
 }
 

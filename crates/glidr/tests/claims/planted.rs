@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use glidr::model::Background;
+use glidr::Background;
+use glidr::graph::Neighbours;
 use glidr::rule::Rule;
-use glidr::solve::{Facts, Limits, Solver};
+use glidr::solve::{Limits, Solver};
 use glidr::{Entity, Extraction, Generator, Search, Training};
 
 type Pairs = BTreeSet<(Entity, Entity)>;
@@ -28,7 +29,7 @@ fn a_planted_chain_branch_loop_property_and_disjunction_are_found_again() {
     let training = Training { steps: 200, rules: 6, ..Training::default() };
     let model = training.run(&made.data).expect("sound settings");
     let view = model.view(&made.data, Background::Train).expect("the same names");
-    let facts = Facts::from(&view.graph);
+    let facts = Neighbours::from(&view.graph);
     let answers = |rule: &Rule| -> Pairs {
         let solver = Solver::new(rule, &facts, Limits::default()).expect("a sound rule");
         solver.answers().value.into_iter().collect()

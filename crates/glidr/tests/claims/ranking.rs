@@ -35,10 +35,10 @@ pub fn model_of(data: &Dataset, variables: usize, rounds: usize, logits: &[f32])
 }
 
 /// A data set of random facts, some of them properties, written and read back.
-fn data_of(facts: &[(u8, u8, u8)], traits: &[(u8, u8)]) -> Dataset {
+fn data_of(facts: &[(u8, u8, u8)], property_facts: &[(u8, u8)]) -> Dataset {
     let folder = tempfile::tempdir().expect("a folder for a small file");
     let mut text: String = facts.iter().map(|(h, p, t)| format!("e{h}\tp{p}\te{t}\n")).collect();
-    text.extend(traits.iter().map(|(e, q)| format!("e{e}\tq{q}\n")));
+    text.extend(property_facts.iter().map(|(e, q)| format!("e{e}\tq{q}\n")));
     let path = folder.path().join("facts.tsv");
     std::fs::write(&path, text).expect("a small file");
     Dataset::open(&path, 7).expect("a sound file")
@@ -50,12 +50,12 @@ proptest! {
     #[test]
     fn bounds_change_no_rank(
         facts in prop::collection::vec((0u8..25, 0u8..3, 0u8..25), 40..150),
-        traits in prop::collection::vec((0u8..25, 0u8..2), 0..20),
+        property_facts in prop::collection::vec((0u8..25, 0u8..2), 0..20),
         logits in prop::collection::vec(-4.0f32..4.0, 211),
         (variables, rounds) in (2usize..=5, 1usize..=4),
         (hard, mean, sparse, self_answers) in (prop::bool::ANY, prop::bool::ANY, prop::bool::ANY, prop::bool::ANY),
     ) {
-        let data = data_of(&facts, &traits);
+        let data = data_of(&facts, &property_facts);
         let model = model_of(&data, variables, rounds, &logits);
         let ranking = Ranking {
             hard: hard.then_some(Extraction::TopP(0.4)),

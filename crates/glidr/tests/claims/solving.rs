@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use glidr::graph::{Trait, Triple};
+use glidr::graph::{Neighbours, PropertyFact, Triple};
 use glidr::rule::{Atom, Literal, Rule, Term};
-use glidr::solve::{Ended, Facts, Limits, Solver};
-use glidr::{Entity, Graph, Predicate, Property};
+use glidr::solve::{Ended, Limits, Solver};
+use glidr::{ClassMatrix, Entity, Predicate, Property};
 use proptest::prelude::*;
 
 const ENTITIES: u32 = 5;
@@ -48,7 +48,7 @@ fn rules() -> impl Strategy<Value = Rule> {
 }
 
 /// Whether the body holds when variable number v (X, Y, Z1, …) stands for `of[v]`.
-fn holds(rule: &Rule, of: &[u32], facts: &[Triple], traits: &[Trait]) -> bool {
+fn holds(rule: &Rule, of: &[u32], facts: &[Triple], property_facts: &[PropertyFact]) -> bool {
     let entity = |term: Term| match term {
         Term::X => of[0],
         Term::Y => of[1],
@@ -57,24 +57,29 @@ fn holds(rule: &Rule, of: &[u32], facts: &[Triple], traits: &[Trait]) -> bool {
     };
     let true_atom = |atom: &Atom| match *atom {
         Atom::Pair(p, a, b) => facts.contains(&Triple::new(entity(a), p.0, entity(b))),
-        Atom::Own(property, a) => traits.contains(&Trait { entity: Entity(entity(a)), property }),
+        Atom::Own(property, a) => {
+            property_facts.contains(&PropertyFact { entity: Entity(entity(a)), property })
+        }
         Atom::Is(a, b) => entity(a) == b.0,
     };
     rule.body().iter().all(|literal| literal.atoms().iter().any(true_atom))
 }
 
 /// Every grounding of the body, in the order of X, Y, Z1, …
-fn all_groundings(rule: &Rule, facts: &[Triple], traits: &[Trait]) -> Vec<Vec<u32>> {
+fn all_groundings(rule: &Rule, facts: &[Triple], property_facts: &[PropertyFact]) -> Vec<Vec<u32>> {
     let variables = rule.variables();
     let count = ENTITIES.pow(variables as u32);
     let digits = |n: u32| (0..variables as u32).rev().map(move |place| n / ENTITIES.pow(place) % ENTITIES);
-    (0..count).map(|n| digits(n).collect()).filter(|of: &Vec<u32>| holds(rule, of, facts, traits)).collect()
+    (0..count)
+        .map(|n| digits(n).collect())
+        .filter(|of: &Vec<u32>| holds(rule, of, facts, property_facts))
+        .collect()
 }
 
-fn facts() -> impl Strategy<Value = (Vec<Triple>, Vec<Trait>)> {
+fn facts() -> impl Strategy<Value = (Vec<Triple>, Vec<PropertyFact>)> {
     let triple = (0..ENTITIES, 0..PREDICATES, 0..ENTITIES).prop_map(|(h, p, t)| Triple::new(h, p, t));
-    let own =
-        (0..ENTITIES, 0..PROPERTIES).prop_map(|(e, q)| Trait { entity: Entity(e), property: Property(q) });
+    let own = (0..ENTITIES, 0..PROPERTIES)
+        .prop_map(|(e, q)| PropertyFact { entity: Entity(e), property: Property(q) });
     (prop::collection::vec(triple, 0..30), prop::collection::vec(own, 0..8))
 }
 
@@ -82,11 +87,11 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn every_answer_count_and_grounding_is_that_of_brute_force((facts, traits) in facts(), rule in rules()) {
-        let graph = Graph::new(ENTITIES as usize, PREDICATES as usize, PROPERTIES as usize, &facts, &traits);
-        let index = Facts::from(&graph);
+    fn every_answer_count_and_grounding_is_that_of_brute_force((facts, property_facts) in facts(), rule in rules()) {
+        let graph = ClassMatrix::new(ENTITIES as usize, PREDICATES as usize, PROPERTIES as usize, &facts, &property_facts);
+        let index = Neighbours::from(&graph);
         let solver = Solver::new(&rule, &index, Limits::default()).expect("a rule of the language");
-        let plain = all_groundings(&rule, &facts, &traits);
+        let plain = all_groundings(&rule, &facts, &property_facts);
         let pair = |of: &Vec<u32>| (Entity(of[0]), Entity(of[1]));
         let mut answers: Vec<_> = plain.iter().map(pair).collect();
         answers.dedup();
@@ -123,15 +128,15 @@ proptest! {
 
     #[test]
     fn a_body_that_must_hold_in_several_ways_holds_where_it_has_as_many_groundings(
-        (facts, traits) in facts(), rule in rules(), least in 2u32..5, which in 0usize..30,
+        (facts, property_facts) in facts(), rule in rules(), least in 2u32..5, which in 0usize..30,
     ) {
         prop_assume!(!facts.is_empty());
         let gone = facts[which % facts.len()];
         let rest: Vec<Triple> = facts.iter().copied().filter(|fact| *fact != gone).collect();
-        let index = Facts::new(ENTITIES as usize, PREDICATES as usize, PROPERTIES as usize, &facts, &traits);
+        let index = Neighbours::new(ENTITIES as usize, PREDICATES as usize, PROPERTIES as usize, &facts, &property_facts);
         let counted = rule.clone().with_min_groundings(least);
         let solver = Solver::new(&counted, &index, Limits::default()).expect("a rule of the language");
-        let (all, fewer) = (all_groundings(&rule, &facts, &traits), all_groundings(&rule, &rest, &traits));
+        let (all, fewer) = (all_groundings(&rule, &facts, &property_facts), all_groundings(&rule, &rest, &property_facts));
         let enough = |all: &[Vec<u32>], head: u32, tail: u32| {
             all.iter().filter(|of| (of[0], of[1]) == (head, tail)).count() >= least as usize
         };
@@ -151,13 +156,13 @@ proptest! {
     }
 
     #[test]
-    fn a_fact_left_out_is_as_if_it_had_never_been((facts, traits) in facts(), rule in rules(), which in 0usize..30) {
+    fn a_fact_left_out_is_as_if_it_had_never_been((facts, property_facts) in facts(), rule in rules(), which in 0usize..30) {
         prop_assume!(!facts.is_empty());
         let gone = facts[which % facts.len()];
-        let index = Facts::new(ENTITIES as usize, PREDICATES as usize, PROPERTIES as usize, &facts, &traits);
+        let index = Neighbours::new(ENTITIES as usize, PREDICATES as usize, PROPERTIES as usize, &facts, &property_facts);
         let solver = Solver::new(&rule, &index, Limits::default()).expect("a rule of the language");
         let rest: Vec<Triple> = facts.iter().copied().filter(|fact| *fact != gone).collect();
-        let plain = all_groundings(&rule, &rest, &traits);
+        let plain = all_groundings(&rule, &rest, &property_facts);
         for (head, tail) in (0..ENTITIES).flat_map(|h| (0..ENTITIES).map(move |t| (h, t))) {
             let held = plain.iter().any(|of| (of[0], of[1]) == (head, tail));
             prop_assert_eq!(solver.holds_without(Entity(head), Entity(tail), gone).value, held);
@@ -168,7 +173,7 @@ proptest! {
 #[test]
 fn a_limit_on_answers_is_honoured_and_reported() {
     let facts: Vec<Triple> = (0..20).flat_map(|h| (0..20).map(move |t| Triple::new(h, 0, t))).collect();
-    let index = Facts::new(20, 1, 0, &facts, &[]);
+    let index = Neighbours::new(20, 1, 0, &facts, &[]);
     let all = Literal::any_of(vec![Atom::Pair(Predicate(0), Term::X, Term::Y)]);
     let rule = Rule::new(Predicate(0), &[all]);
     let limits = |answers| Limits { answers: Some(answers), time: None };
@@ -201,7 +206,7 @@ fn a_limit_on_time_is_honoured_and_what_was_found_is_true() {
             (0..150).filter(|t| (head * 31 + t * 17 + head * t) % 3 != 0).map(|t| Triple::new(head, 0, t)),
         );
     }
-    let index = Facts::new(150, 1, 0, &facts, &[]);
+    let index = Neighbours::new(150, 1, 0, &facts, &[]);
     let limits = Limits { time: Some(Duration::from_millis(50)), answers: None };
     let solver = Solver::new(&clique(7), &index, limits).expect("a sound rule");
     let started = std::time::Instant::now();
@@ -220,7 +225,7 @@ fn a_limit_on_time_is_honoured_and_what_was_found_is_true() {
 fn a_long_chain_costs_what_its_facts_cost_and_not_what_its_paths_count() {
     // Every step has 40 ways on, so seven steps have 40⁷ paths between two entities.
     let facts: Vec<Triple> = (0..40).flat_map(|h| (0..40).map(move |t| Triple::new(h, 0, t))).collect();
-    let index = Facts::new(40, 1, 0, &facts, &[]);
+    let index = Neighbours::new(40, 1, 0, &facts, &[]);
     let step = |a, b| Literal::any_of(vec![Atom::Pair(Predicate(0), a, b)]);
     let mut body: Vec<Literal> = (1..7).map(|z| step(Term::Z(z), Term::Z(z + 1))).collect();
     body.extend([step(Term::X, Term::Z(1)), step(Term::Z(7), Term::Y)]);
@@ -234,7 +239,7 @@ fn a_long_chain_costs_what_its_facts_cost_and_not_what_its_paths_count() {
 
 #[test]
 fn a_rule_that_the_facts_cannot_read_is_refused() {
-    let index = Facts::new(2, 1, 0, &[], &[]);
+    let index = Neighbours::new(2, 1, 0, &[], &[]);
     let refused = |literal: Literal| {
         let rule = Rule::new(Predicate(0), &[literal]);
         Solver::new(&rule, &index, Limits::default()).err().expect("refused").to_string()

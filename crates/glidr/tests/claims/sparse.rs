@@ -1,9 +1,9 @@
 //! The sparse engine against the plain one: profile and rise give the same scores and derivatives.
 
-use glidr::graph::{Trait, Triple};
+use glidr::graph::{PropertyFact, Triple};
 use glidr::infer::{Batch, Logits, Slots, Sparse, Tables, Tape};
 use glidr::rule::Schema;
-use glidr::{Entity, Graph, Property};
+use glidr::{ClassMatrix, Entity, Property};
 use proptest::prelude::*;
 
 use crate::twin::worlds;
@@ -13,7 +13,7 @@ type Pair = (Entity, Entity);
 /// A graph too large for a query to reach all of it, some rules, and some pairs.
 #[derive(Clone, Debug)]
 struct Wide {
-    graph: Graph,
+    graph: ClassMatrix,
     schema: Schema,
     rules: Vec<Logits>,
     pairs: Vec<Pair>,
@@ -61,17 +61,22 @@ fn wide() -> impl Strategy<Value = Wide> {
                 prop::collection::vec(prop::collection::vec(-3.0f32..3.0, size), rules),
                 prop::collection::vec((0..entities, 0..entities), 1..12),
             )
-                .prop_map(move |(mut facts, traits, logits, pairs)| {
+                .prop_map(move |(mut facts, property_facts, logits, pairs)| {
                     let hub = facts.len() / 6;
                     facts[..hub].iter_mut().for_each(|fact| fact.0 = 0);
                     let facts: Vec<Triple> = facts.iter().map(|&(h, p, t)| Triple::new(h, p, t)).collect();
-                    let traits: Vec<Trait> = traits
+                    let property_facts: Vec<PropertyFact> = property_facts
                         .iter()
                         .filter(|_| properties > 0)
-                        .map(|&(e, q)| Trait { entity: Entity(e), property: Property(q) })
+                        .map(|&(e, q)| PropertyFact { entity: Entity(e), property: Property(q) })
                         .collect();
-                    let graph =
-                        Graph::new(entities as usize, predicates as usize, properties, &facts, &traits);
+                    let graph = ClassMatrix::new(
+                        entities as usize,
+                        predicates as usize,
+                        properties,
+                        &facts,
+                        &property_facts,
+                    );
                     let rule = |values: Vec<f32>| {
                         let mut slots = Slots::zero(&schema);
                         slots.iter_mut().zip(values).for_each(|(slot, value)| *slot = value);

@@ -1,9 +1,9 @@
 //! The slow twin: the paper's equations in order, dense, in f64, no cleverness.
 
-use glidr::graph::{Trait, Triple};
+use glidr::graph::{PropertyFact, Triple};
 use glidr::infer::{Batch, Slots, Tables, Tape};
 use glidr::rule::Schema;
-use glidr::{Entity, Graph, Property};
+use glidr::{ClassMatrix, Entity, Property};
 use proptest::prelude::*;
 
 /// A small world: a graph with values, a rule's logits, and a query.
@@ -13,8 +13,8 @@ pub struct World {
     pub entities: usize,
     pub facts: Vec<Triple>,
     pub values: Vec<f64>,
-    pub traits: Vec<Trait>,
-    pub trait_values: Vec<f64>,
+    pub property_facts: Vec<PropertyFact>,
+    pub property_values: Vec<f64>,
     pub pairs: Vec<f64>,
     pub owns: Vec<f64>,
     pub head: usize,
@@ -66,8 +66,11 @@ impl World {
             let w = self.weights(&self.owns, q);
             for (v, phi) in phi.iter_mut().enumerate() {
                 for (e, phi) in phi.iter_mut().enumerate() {
-                    let of_e =
-                        self.traits.iter().zip(&self.trait_values).filter(|(t, _)| t.entity.index() == e);
+                    let of_e = self
+                        .property_facts
+                        .iter()
+                        .zip(&self.property_values)
+                        .filter(|(t, _)| t.entity.index() == e);
                     let told: f64 = of_e.map(|(t, value)| w[v * q + t.property.index()] * value).sum();
                     // an own slot asks this of the variable's entity itself; a one-hot end keeps its zeros
                     *phi = if *phi == 0.0 { 0.0 } else { phi.min(told + w[v * q + q - 1]) };
@@ -91,14 +94,14 @@ impl World {
         (phi, score)
     }
 
-    pub fn graph(&self) -> Graph {
+    pub fn graph(&self) -> ClassMatrix {
         let single = |values: &[f64]| -> Vec<f32> { values.iter().map(|&v| v as f32).collect() };
-        Graph::valued(
+        ClassMatrix::valued(
             [self.entities, self.schema.predicates, self.schema.properties],
             &self.facts,
             &single(&self.values),
-            &self.traits,
-            &single(&self.trait_values),
+            &self.property_facts,
+            &single(&self.property_values),
         )
     }
 
@@ -135,19 +138,19 @@ pub fn worlds() -> impl Strategy<Value = World> {
             )
                 .prop_map(move |(facts, owns_facts, values, pairs, owns, (head, tail))| {
                     let facts: Vec<Triple> = facts.iter().map(|&(h, p, t)| Triple::new(h, p, t)).collect();
-                    let traits: Vec<Trait> = owns_facts
+                    let property_facts: Vec<PropertyFact> = owns_facts
                         .iter()
                         .filter(|_| properties > 0)
-                        .map(|&(e, q)| Trait { entity: Entity(e), property: Property(q) })
+                        .map(|&(e, q)| PropertyFact { entity: Entity(e), property: Property(q) })
                         .collect();
                     let value = |i: usize| if valued { f64::from(values[i % 64] as f32) } else { 1.0 };
                     World {
                         schema,
                         entities,
                         values: (0..facts.len()).map(value).collect(),
-                        trait_values: (0..traits.len()).map(|i| value(i + 31)).collect(),
+                        property_values: (0..property_facts.len()).map(|i| value(i + 31)).collect(),
                         facts,
-                        traits,
+                        property_facts,
                         pairs,
                         owns,
                         head,
@@ -210,7 +213,7 @@ proptest! {
 #[test]
 fn small_graphs_with_many_links_are_dense_and_others_are_not() {
     let facts: Vec<Triple> = (0..20).flat_map(|h| (0..20).map(move |t| Triple::new(h, 0, t))).collect();
-    assert!(Graph::new(20, 1, 0, &facts, &[]).is_dense());
-    assert!(!Graph::new(2000, 1, 0, &facts, &[]).is_dense());
-    assert!(!Graph::new(20, 1, 0, &facts[..30], &[]).is_dense());
+    assert!(ClassMatrix::new(20, 1, 0, &facts, &[]).is_dense());
+    assert!(!ClassMatrix::new(2000, 1, 0, &facts, &[]).is_dense());
+    assert!(!ClassMatrix::new(20, 1, 0, &facts[..30], &[]).is_dense());
 }

@@ -26,7 +26,8 @@ fn votes(model: &SoftModel) -> Vec<f32> {
 fn without(split: Split) -> Dataset {
     let data = Dataset::families(0);
     let splits = Split::ALL.map(|of| if of == split { &[] } else { data.split(of) }.to_vec());
-    Dataset::of(&data.source, data.names().clone(), splits, data.traits().to_vec()).expect("sound facts")
+    Dataset::of(&data.source, data.names().clone(), splits, data.property_facts().to_vec())
+        .expect("sound facts")
 }
 
 fn fitted(model: &SoftModel, data: &Dataset) -> Vec<f32> {

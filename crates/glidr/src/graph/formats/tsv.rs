@@ -20,7 +20,7 @@ pub(crate) enum RawFact {
     /// `head<TAB>predicate<TAB>tail`
     Triple(String, String, String),
     /// `entity<TAB>property`
-    Trait(String, String),
+    PropertyFact(String, String),
 }
 
 /// All facts of the file at `path`, in the order of its lines.
@@ -91,7 +91,7 @@ fn parse_line(text: &str) -> std::result::Result<RawFact, String> {
     }
     match fields[..] {
         [head, predicate, tail] => Ok(RawFact::Triple(head.into(), predicate.into(), tail.into())),
-        [entity, property] => Ok(RawFact::Trait(entity.into(), property.into())),
+        [entity, property] => Ok(RawFact::PropertyFact(entity.into(), property.into())),
         _ => Err(format!(
             "a triple has 3 tab-separated fields (a property 2), but this line has {}",
             fields.len()
@@ -132,7 +132,7 @@ mod tests {
         let facts = read("\u{feff}a b\tsays \"hi\"\t#1\r\n\r\nx\tmale\r\n'y'\t/film/by\tä,ö".as_bytes());
         let expected = vec![
             triple("a b", "says \"hi\"", "#1"),
-            RawFact::Trait("x".into(), "male".into()),
+            RawFact::PropertyFact("x".into(), "male".into()),
             triple("'y'", "/film/by", "ä,ö"),
         ];
         assert_eq!(facts, Ok(expected));

@@ -7,7 +7,7 @@ use super::block::{LANES, Lanes};
 use super::open::Open;
 use super::profile::Profile;
 use super::query::{Query, Room, Setting};
-use crate::graph::{Entity, Graph};
+use crate::graph::{ClassMatrix, Entity};
 
 /// What questions with an unknown end need besides.
 #[derive(Clone, Debug, Default)]
@@ -21,32 +21,32 @@ pub(crate) struct OpenRoom {
 
 impl Sparse {
     /// Takes `head` as the head of the questions that follow.
-    pub fn anchor(&mut self, graph: &Graph, head: Entity) {
+    pub fn anchor(&mut self, graph: &ClassMatrix, head: Entity) {
         let (setting, open, room, _) = self.open_parts(graph);
         pulp::Arch::new().dispatch(SetAnchor { setting, open, room, head: head.index() });
     }
 
     /// The scores of the anchored head with each of `tails`: those of [`Sparse::scores`] up to the
     /// order of summation.
-    pub fn scores_of_tails(&mut self, graph: &Graph, tails: &[Entity]) -> Vec<[f32; LANES]> {
+    pub fn scores_of_tails(&mut self, graph: &ClassMatrix, tails: &[Entity]) -> Vec<[f32; LANES]> {
         let (setting, open, room, queries) = self.open_parts(graph);
         pulp::Arch::new().dispatch(FromAnchor { setting, open, room, query: &mut queries[0], tails })
     }
 
     /// Lower and upper bounds of those scores: mostly the score itself, found much faster where it is not.
-    pub fn brackets_of_tails(&mut self, graph: &Graph, tails: &[Entity]) -> Vec<[[f32; LANES]; 2]> {
+    pub fn brackets_of_tails(&mut self, graph: &ClassMatrix, tails: &[Entity]) -> Vec<[[f32; LANES]; 2]> {
         let (setting, open, room, queries) = self.open_parts(graph);
         pulp::Arch::new().dispatch(Bracket { setting, open, room, query: &mut queries[0], tails })
     }
 
     /// Finds upper bounds of all tails of the anchored head.
-    pub fn bound_tails(&mut self, graph: &Graph) {
+    pub fn bound_tails(&mut self, graph: &ClassMatrix) {
         let (setting, open, room, _) = self.open_parts(graph);
         pulp::Arch::new().dispatch(Bound { setting, open, room, tail: None });
     }
 
     /// Finds upper bounds of all heads of `tail`.
-    pub fn bound_heads(&mut self, graph: &Graph, tail: Entity) {
+    pub fn bound_heads(&mut self, graph: &ClassMatrix, tail: Entity) {
         let (setting, open, room, _) = self.open_parts(graph);
         pulp::Arch::new().dispatch(Bound { setting, open, room, tail: Some(tail.index()) });
     }
@@ -72,7 +72,7 @@ impl Sparse {
 
     fn open_parts<'s>(
         &'s mut self,
-        graph: &'s Graph,
+        graph: &'s ClassMatrix,
     ) -> (Setting<'s>, &'s mut OpenRoom, &'s mut Room, &'s mut Vec<Query>) {
         let block = self.block.as_ref().expect("rules are prepared before questions are asked");
         let open = self.open.get_or_insert_with(|| {

@@ -2,7 +2,7 @@
 //!
 //! All rules of a target see the same batch, so one walk over a row serves eight of them at once.
 
-use crate::graph::Graph;
+use crate::graph::ClassMatrix;
 use crate::infer::Tables;
 use crate::rule::Schema;
 
@@ -29,7 +29,7 @@ pub(crate) struct Block {
 
 impl Block {
     /// Lays the tables side by side.
-    pub fn new(rules: &[&Tables], graph: &Graph) -> Self {
+    pub fn new(rules: &[&Tables], graph: &ClassMatrix) -> Self {
         assert!((1..=LANES).contains(&rules.len()), "a block has 1 to {LANES} rules");
         let mut block = Block::zero(rules[0].schema, graph);
         for (lane, rule) in rules.iter().enumerate() {
@@ -41,7 +41,7 @@ impl Block {
     }
 
     /// Zeros: where derivatives are gathered.
-    pub fn zero(schema: Schema, graph: &Graph) -> Self {
+    pub fn zero(schema: Schema, graph: &ClassMatrix) -> Self {
         let tables = Tables::zero(schema, graph);
         let [forward, backward, sure, own] = tables.parts().map(|part| vec![[0.0; LANES]; part.len()]);
         let (classes, kinds) = (graph.classes().len(), graph.kinds().len());
@@ -49,7 +49,7 @@ impl Block {
     }
 
     /// The tables of one rule.
-    pub fn rule(&mut self, lane: usize, graph: &Graph) -> Tables {
+    pub fn rule(&mut self, lane: usize, graph: &ClassMatrix) -> Tables {
         let mut tables = Tables::zero(self.schema, graph);
         for (narrow, wide) in tables.parts_mut().into_iter().zip(self.parts()) {
             narrow.iter_mut().zip(wide).for_each(|(value, wide)| *value = wide[lane]);

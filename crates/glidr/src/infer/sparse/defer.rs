@@ -18,7 +18,7 @@ use super::query::{Kept, Query, Room, Setting};
 use super::rise::{gather, scatter_cost};
 use super::score::raise;
 use super::stage::Turn;
-use crate::graph::Graph;
+use crate::graph::ClassMatrix;
 
 /// What of the profile brackets the far entries.
 #[derive(Clone, Debug, Default)]
@@ -32,7 +32,7 @@ pub(crate) struct Slack {
 impl Slack {
     /// Works out G, where a stage is put off: only where a single later stage reads it.
     #[inline(always)]
-    pub fn fill(&mut self, graph: &Graph, block: &Block, profile: &Profile) {
+    pub fn fill(&mut self, graph: &ClassMatrix, block: &Block, profile: &Profile) {
         self.told.clear();
         let rounds = profile.rounds;
         if block.schema.variables != 4 || rounds < 3 {

@@ -1,7 +1,7 @@
 //! Message passing on large, sparse graphs: the same scores and derivatives as
 //! [`Tape`](super::Tape), up to the order of summation, for up to eight rules at once.
 //!
-//! In: a [`Graph`], the [`Tables`] of up to eight rules, pairs. Out: a score per pair and rule,
+//! In: a [`ClassMatrix`], the [`Tables`] of up to eight rules, pairs. Out: a score per pair and rule,
 //! and their derivative by the tables. Most entities are far from a query's head and tail, and
 //! there its domains are those of the *profile*, which is worked out once for all queries.
 //! `docs/engine.md` tells how and why.
@@ -29,7 +29,7 @@ use profile::{DProfile, Profile};
 use query::{Query, Room, Setting};
 
 use super::Tables;
-use crate::graph::{Entity, Graph};
+use crate::graph::{ClassMatrix, Entity};
 use crate::rule::Schema;
 
 /// Up to eight rules on one graph, and room for a batch of queries.
@@ -53,7 +53,7 @@ impl Sparse {
     /// Bytes that a batch of `pairs` may ask for at most: checked before they are. The profile and
     /// its derivatives take a number per entity, round and sender; a query's lists no more than
     /// that, and mostly far less.
-    pub fn bytes(schema: &Schema, rounds: usize, pairs: usize, graph: &Graph) -> usize {
+    pub fn bytes(schema: &Schema, rounds: usize, pairs: usize, graph: &ClassMatrix) -> usize {
         let inner = schema.variables - 2;
         let lanes = size_of::<Lanes>() + size_of::<[u8; LANES]>();
         let profile = rounds * (inner + inner * inner.saturating_sub(1) / 2) * 2 * lanes;
@@ -64,7 +64,7 @@ impl Sparse {
     }
 
     /// Takes the tables of up to eight rules and works out their profile.
-    pub fn prepare(&mut self, graph: &Graph, rules: &[&Tables], rounds: usize) {
+    pub fn prepare(&mut self, graph: &ClassMatrix, rules: &[&Tables], rounds: usize) {
         let block = Block::new(rules, graph);
         self.rules = rules.len();
         self.room.fit(block.schema.variables - 2, graph.entities());
@@ -85,7 +85,7 @@ impl Sparse {
     }
 
     /// The score of every pair by every rule.
-    pub fn scores(&mut self, graph: &Graph, pairs: &[(Entity, Entity)]) -> Vec<[f32; LANES]> {
+    pub fn scores(&mut self, graph: &ClassMatrix, pairs: &[(Entity, Entity)]) -> Vec<[f32; LANES]> {
         let block = self.block.as_ref().expect("rules are prepared before pairs are scored");
         if self.queries.len() < pairs.len() {
             self.queries.resize(pairs.len(), Query::default());
@@ -96,13 +96,13 @@ impl Sparse {
     }
 
     /// The same, keeping nothing for an adjoint: for any number of pairs.
-    pub fn scores_only(&mut self, graph: &Graph, pairs: &[(Entity, Entity)]) -> Vec<[f32; LANES]> {
+    pub fn scores_only(&mut self, graph: &ClassMatrix, pairs: &[(Entity, Entity)]) -> Vec<[f32; LANES]> {
         pairs.iter().map(|&pair| self.scores(graph, &[pair])[0]).collect()
     }
 
     /// A lower and an upper bound of the score of every pair by every rule, found much faster; exact
     /// sums in another order may be beside them by a few 10⁻⁶.
-    pub fn brackets(&mut self, graph: &Graph, pairs: &[(Entity, Entity)]) -> Vec<[[f32; LANES]; 2]> {
+    pub fn brackets(&mut self, graph: &ClassMatrix, pairs: &[(Entity, Entity)]) -> Vec<[[f32; LANES]; 2]> {
         let block = self.block.as_ref().expect("rules are prepared before pairs are bracketed");
         let setting = Setting { graph, block, profile: &self.profile, slack: &self.slack };
         pulp::Arch::new().dispatch(Beside { setting, nearby: &mut self.nearby, pairs })
@@ -110,7 +110,7 @@ impl Sparse {
 
     /// The adjoint of [`Sparse::scores`], to be called right after it: for each rule, the
     /// derivative of Σ `d_score`·score by its tables.
-    pub fn adjoint(&mut self, graph: &Graph, d_scores: &[[f32; LANES]]) -> Vec<Tables> {
+    pub fn adjoint(&mut self, graph: &ClassMatrix, d_scores: &[[f32; LANES]]) -> Vec<Tables> {
         let block = self.block.as_ref().expect("scores come before their adjoint");
         let setting = Setting { graph, block, profile: &self.profile, slack: &self.slack };
         let mut d_block = Block::zero(block.schema, graph);
@@ -134,7 +134,7 @@ struct Prepare<'a> {
     profile: &'a mut Profile,
     slack: &'a mut Slack,
     block: &'a Block,
-    graph: &'a Graph,
+    graph: &'a ClassMatrix,
     rounds: usize,
 }
 

@@ -17,7 +17,7 @@ use super::profile::Profile;
 use super::query::{ABSENT, Query, Room, Scope, Setting, UNLINKED};
 use super::rise::above;
 use super::stage::Turn;
-use crate::graph::Graph;
+use crate::graph::ClassMatrix;
 
 /// The bounds of one end, when the other is known.
 #[derive(Clone, Debug, Default)]
@@ -43,7 +43,7 @@ pub(crate) struct Open {
 impl Open {
     /// Works out what all queries share, from a profile of the pass towards `far`, if there is one.
     #[inline(always)]
-    pub fn begin(&mut self, graph: &Graph, block: &Block, profile: &Profile, far: usize) {
+    pub fn begin(&mut self, graph: &ClassMatrix, block: &Block, profile: &Profile, far: usize) {
         let last = block.schema.variables - 1;
         self.far = far;
         self.told.resize(if profile.rounds == 0 { 0 } else { last - 1 }, Vec::new());

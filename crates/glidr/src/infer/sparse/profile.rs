@@ -1,12 +1,12 @@
 //! The profile: message passing with both ends empty, once per block of rules.
 //!
-//! In: a [`Block`] on a [`Graph`]. Out: for every round and variable between the ends its domain,
+//! In: a [`Block`] on a [`ClassMatrix`]. Out: for every round and variable between the ends its domain,
 //! what the other variables tell it, and where a query could still lift it. Messages only grow
 //! with what they are sent from, so no domain of any query is below its profile, and a query has
 //! to be worked out only where it differs from it (`docs/engine.md`).
 
 use super::block::{Block, LANES, Lanes, Winner, add, add_product, is_zero, narrow, share};
-use crate::graph::Graph;
+use crate::graph::ClassMatrix;
 use crate::infer::Pass;
 
 /// One variable's domain after one round of the profile.
@@ -98,7 +98,7 @@ impl Profile {
 
     /// p of an entity after `round` (0 = at the start).
     #[inline(always)]
-    pub fn entry(&self, block: &Block, graph: &Graph, round: usize, k: usize, entity: usize) -> Lanes {
+    pub fn entry(&self, block: &Block, graph: &ClassMatrix, round: usize, k: usize, entity: usize) -> Lanes {
         match round {
             0 => block.start(k + 1, graph.kind(entity)),
             _ => self.stage(round, k).domain[entity],
@@ -107,7 +107,7 @@ impl Profile {
 
     /// Passes all messages with both ends empty.
     #[inline(always)]
-    pub fn fill(&mut self, block: &Block, graph: &Graph, rounds: usize) {
+    pub fn fill(&mut self, block: &Block, graph: &ClassMatrix, rounds: usize) {
         let last = block.schema.variables - 1;
         self.rounds = rounds;
         self.inner = last - 1;
@@ -128,7 +128,7 @@ impl Profile {
     /// L = w_true + M p      p ← min(p, w_true of the end, L …)
     /// ```
     #[inline(always)]
-    fn narrow(&self, stage: &mut Stage, block: &Block, graph: &Graph, round: usize, step: usize) {
+    fn narrow(&self, stage: &mut Stage, block: &Block, graph: &ClassMatrix, round: usize, step: usize) {
         let (last, entities, pass) = (block.schema.variables - 1, graph.entities(), self.pass(round));
         let receiver = pass.variable(step, last);
         let end = pass.variable(0, last);
@@ -177,7 +177,7 @@ impl Profile {
 
     /// The adjoint of [`Profile::fill`]: one sweep for the whole batch.
     #[inline(always)]
-    pub fn fill_adjoint(&self, block: &Block, graph: &Graph, d: &mut DProfile, d_block: &mut Block) {
+    pub fn fill_adjoint(&self, block: &Block, graph: &ClassMatrix, d: &mut DProfile, d_block: &mut Block) {
         let last = block.schema.variables - 1;
         for round in (1..=self.rounds).rev() {
             for step in (1..last).rev() {
@@ -196,7 +196,7 @@ impl Profile {
     fn narrow_adjoint(
         &self,
         block: &Block,
-        graph: &Graph,
+        graph: &ClassMatrix,
         round: usize,
         step: usize,
         d: &mut DProfile,

@@ -9,7 +9,7 @@ use super::block::{Block, LANES, Lanes, Winner};
 use super::defer::Slack;
 use super::profile::{DProfile, Profile};
 use super::stage::Turn;
-use crate::graph::{Graph, Link};
+use crate::graph::{ClassMatrix, Link};
 
 /// No class: the entity is not a neighbour of the end.
 pub(crate) const UNLINKED: u32 = u32::MAX;
@@ -20,7 +20,7 @@ pub(crate) const ABSENT: usize = usize::MAX;
 /// What a query reads.
 #[derive(Clone, Copy)]
 pub(crate) struct Setting<'a> {
-    pub graph: &'a Graph,
+    pub graph: &'a ClassMatrix,
     pub block: &'a Block,
     pub profile: &'a Profile,
     pub slack: &'a Slack,
@@ -212,7 +212,7 @@ impl Query {
 
     /// The neighbours of an end.
     #[inline(always)]
-    pub fn row<'g>(&self, graph: &'g Graph, side: usize) -> &'g [Link] {
+    pub fn row<'g>(&self, graph: &'g ClassMatrix, side: usize) -> &'g [Link] {
         if self.ends[side] == ABSENT { &[] } else { graph.row(self.ends[side]) }
     }
 

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::graph::{Entity, Graph, Predicate, Property, Trait, Triple};
+use super::{ClassMatrix, Entity, Predicate, Property, PropertyFact, Triple};
 
 /// Rows of sorted numbers, one after the other.
 #[derive(Clone, Debug, Default)]
@@ -31,28 +31,32 @@ impl Rows {
 
 /// The facts that rules are evaluated on.
 #[derive(Clone, Debug)]
-pub struct Facts {
+pub struct Neighbours {
     entities: usize,
     tails: Vec<Rows>,
     heads: Vec<Rows>,
     owners: Vec<Vec<u32>>,
 }
 
-impl Facts {
+impl Neighbours {
     /// The given facts; facts given twice count once.
     pub fn new(
         entities: usize,
         predicates: usize,
         properties: usize,
         facts: &[Triple],
-        traits: &[Trait],
+        property_facts: &[PropertyFact],
     ) -> Self {
         let mut of: Vec<Vec<(u32, u32)>> = vec![Vec::new(); predicates];
         for fact in facts {
             of[fact.predicate.index()].push((fact.head.0, fact.tail.0));
         }
-        let mut index =
-            Facts { entities, tails: Vec::new(), heads: Vec::new(), owners: vec![Vec::new(); properties] };
+        let mut index = Neighbours {
+            entities,
+            tails: Vec::new(),
+            heads: Vec::new(),
+            owners: vec![Vec::new(); properties],
+        };
         for mut pairs in of {
             pairs.sort_unstable();
             pairs.dedup();
@@ -61,7 +65,7 @@ impl Facts {
             pairs.sort_unstable();
             index.heads.push(Rows::new(entities, &pairs));
         }
-        for fact in traits {
+        for fact in property_facts {
             index.owners[fact.property.index()].push(fact.entity.0);
         }
         for owners in &mut index.owners {
@@ -118,7 +122,7 @@ impl Facts {
     }
 
     /// The neighbours of `from` under `predicate`, read forward or backward, one fact left out.
-    pub(super) fn neighbours(
+    pub(crate) fn neighbours(
         &self,
         predicate: Predicate,
         forward: bool,
@@ -138,11 +142,11 @@ impl Facts {
     }
 }
 
-impl From<&Graph> for Facts {
+impl From<&ClassMatrix> for Neighbours {
     /// The facts of a graph: all whose value is above 0.
-    fn from(graph: &Graph) -> Self {
+    fn from(graph: &ClassMatrix) -> Self {
         let (predicates, properties) = (graph.predicates(), graph.properties());
-        let (mut facts, mut traits) = (Vec::new(), Vec::new());
+        let (mut facts, mut property_facts) = (Vec::new(), Vec::new());
         for entity in 0..graph.entities() {
             for link in graph.row(entity) {
                 let members = graph.classes().members(link.class as usize);
@@ -153,13 +157,11 @@ impl From<&Graph> for Facts {
                 }
             }
             let kind = graph.kinds().members(graph.kind(entity) as usize);
-            traits.extend(
-                kind.iter()
-                    .filter(|member| member.value > 0.0)
-                    .map(|member| Trait { entity: Entity(entity as u32), property: Property(member.filler) }),
-            );
+            property_facts.extend(kind.iter().filter(|member| member.value > 0.0).map(|member| {
+                PropertyFact { entity: Entity(entity as u32), property: Property(member.filler) }
+            }));
         }
-        Facts::new(graph.entities(), predicates, properties, &facts, &traits)
+        Neighbours::new(graph.entities(), predicates, properties, &facts, &property_facts)
     }
 }
 
@@ -170,10 +172,11 @@ mod tests {
     #[test]
     fn facts_are_found_both_ways_and_survive_a_graph() {
         let facts = [Triple::new(0, 1, 2), Triple::new(0, 1, 1), Triple::new(0, 1, 2), Triple::new(2, 0, 2)];
-        let traits = [Trait { entity: Entity(1), property: Property(0) }];
-        for index in
-            [Facts::new(3, 2, 1, &facts, &traits), Facts::from(&Graph::new(3, 2, 1, &facts, &traits))]
-        {
+        let property_facts = [PropertyFact { entity: Entity(1), property: Property(0) }];
+        for index in [
+            Neighbours::new(3, 2, 1, &facts, &property_facts),
+            Neighbours::from(&ClassMatrix::new(3, 2, 1, &facts, &property_facts)),
+        ] {
             assert_eq!(index.tails(Predicate(1), Entity(0)), [1, 2]);
             assert_eq!(index.heads(Predicate(1), Entity(2)), [0]);
             assert_eq!(index.owners(Property(0)), [1]);
