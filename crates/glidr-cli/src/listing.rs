@@ -8,8 +8,8 @@ use clap::ValueEnum;
 use glidr::Rule;
 use glidr::export::{Dialect, Program, csv_rules, rule_value};
 use glidr::render::Picture;
-use glidr::rule::{RuleNames, Weight};
-use glidr::solve::{Ended, HeldOut, Measures};
+use glidr::rule::{Measures, RuleNames, Weight};
+use glidr::solve::{Ended, Found, HeldOut};
 use glidr::{Aggregation, WeightedRule};
 use serde_json::{Value, json};
 
@@ -143,7 +143,8 @@ pub struct Shown {
     /// The number before it in a text or a searched set.
     pub number: Option<Weight>,
     pub join: Option<Aggregation>,
-    pub measures: Option<Measures>,
+    /// What was counted of it, and how the count ended.
+    pub measures: Option<Found<Measures>>,
     pub held_out: Option<HeldOut>,
     pub fidelity: Option<f64>,
 }
@@ -202,13 +203,18 @@ impl Shown {
 
     /// What other engines are told of it: its number, its confidence on the data, or its votes.
     pub fn confidence(&self) -> f64 {
-        let counted = self.measures.map(|measures| measures.confidence());
+        let counted = self.measures.map(|counted| counted.value.confidence());
         self.number.map(Weight::most).or(counted).or(self.votes.map(f64::from)).unwrap_or(0.0)
     }
 
     /// The rule with its number.
     pub fn weighed(&self) -> WeightedRule {
-        WeightedRule { rule: self.rule.clone(), weight: self.number.unwrap_or(self.standing().into()) }
+        let complete = self.measures.filter(|counted| counted.ended == Ended::Complete);
+        WeightedRule {
+            rule: self.rule.clone(),
+            weight: self.number.unwrap_or(self.standing().into()),
+            measures: complete.map(|counted| counted.value),
+        }
     }
 
     fn row(&self, columns: &Columns, format: Format, names: RuleNames) -> Vec<String> {
@@ -219,9 +225,9 @@ impl Shown {
             row.push(names.predicates.name(self.rule.target.0).to_owned());
         }
         row.push(if csv { self.standing().to_string() } else { format!("{:.2}", self.standing()) });
-        if let Some(measures) = &self.measures {
+        if let Some(Found { value: measures, ended }) = &self.measures {
             // After a limit the true count is at least what was found.
-            let mark = if csv || measures.ended == Ended::Complete { "" } else { "≥" };
+            let mark = if csv || *ended == Ended::Complete { "" } else { "≥" };
             row.push(format!("{mark}{}", measures.support));
             if csv {
                 row.push(measures.body.to_string());
@@ -229,7 +235,7 @@ impl Shown {
             let shares = [measures.confidence(), measures.pca_confidence(), measures.head_coverage()];
             row.extend(shares.map(share));
             if csv {
-                row.push(json!(measures.ended).as_str().unwrap_or_default().to_owned());
+                row.push(json!(ended).as_str().unwrap_or_default().to_owned());
             }
         }
         if let Some(held_out) = &self.held_out {
@@ -258,8 +264,9 @@ impl Shown {
         if let Some(join) = self.join {
             value["join"] = json!(join);
         }
-        if let Some(measures) = &self.measures {
+        if let Some(Found { value: measures, ended }) = &self.measures {
             value["measures"] = json!(measures);
+            value["measures"]["ended"] = json!(ended);
             value["confidence"] = json!(measures.confidence());
             value["pca_confidence"] = json!(measures.pca_confidence());
             value["head_coverage"] = json!(measures.head_coverage());

@@ -5,13 +5,10 @@ use std::path::Path;
 
 use anyhow::Context;
 use glidr::graph::{Neighbours, Vocabulary};
-use glidr::rule::{Clause, RuleNames, Weight, parse_rules, quoted};
+use glidr::rule::{Clause, Measures, RuleNames, Weight, parse_rules, quoted};
 use glidr::solve::{Limits, Solver};
 use glidr::{Aggregation, TargetRules, WeightedRule};
 use glidr::{Background, Dataset, Predicate, Rule};
-
-/// Added to a rule's answers when its confidence is counted, as the search does.
-const SMOOTHING: f64 = 5.0;
 
 /// The rules of one file, in their order.
 pub struct RuleFile {
@@ -57,10 +54,11 @@ impl RuleFile {
                 Some(number) => number,
                 None => Solver::new(&rule, &facts, Limits::default())?
                     .measure()
-                    .smoothed_confidence(SMOOTHING)
+                    .value
+                    .smoothed_confidence(Measures::SMOOTHING)
                     .into(),
             };
-            by_target.entry(rule.target).or_default().push(WeightedRule { rule, weight: number });
+            by_target.entry(rule.target).or_default().push(WeightedRule::new(rule, number));
         }
         let join = |target| self.joins.get(&target).copied().unwrap_or(Aggregation::NoisyOr);
         Ok(by_target

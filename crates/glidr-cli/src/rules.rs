@@ -258,13 +258,14 @@ impl Rules {
         let Some(ground) = ground else { return Ok(Some(shown)) };
         let limits = Limits { time: Some(Duration::from_secs(self.time)), answers: None };
         let solver = Solver::new(&shown.rule, &ground.facts, limits)?;
-        let measures = solver.measure();
+        let counted = solver.measure();
+        let measures = counted.value;
         let too_low = self.min_confidence.is_some_and(|least| measures.confidence() < least)
             || self.min_support.is_some_and(|least| measures.support < least);
         if too_low {
             return Ok(None);
         }
-        shown.measures = Some(measures);
+        shown.measures = Some(counted);
         if let Some(split) = self.split {
             let split = if split == HeldOutSplit::Valid { Split::Valid } else { Split::Test };
             let target = ground.data.names().predicates.find(names.predicates.name(shown.rule.target.0));
@@ -278,7 +279,8 @@ impl Rules {
     /// Sorts the rules of one target, and keeps as many as asked.
     fn sort(&self, rules: &mut Vec<Shown>) {
         let by = |shown: &Shown| -> f64 {
-            let counted = shown.measures.map_or([0.0; 4], |m| {
+            let counted = shown.measures.as_ref().map_or([0.0; 4], |counted| {
+                let m = counted.value;
                 [m.confidence(), m.pca_confidence(), m.support as f64, m.head_coverage()]
             });
             match self.sort {

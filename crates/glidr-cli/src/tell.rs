@@ -36,7 +36,7 @@ pub fn judge(
     limits: Limits,
     names: RuleNames,
 ) -> anyhow::Result<Judged> {
-    let measures = Solver::new(rule, facts, limits)?.measure();
+    let measures = Solver::new(rule, facts, limits)?.measure().value;
     let verdict = prove(rule, facts, pair.0, pair.1, limits)?;
     let mut judged = Judged {
         shown: rule.show(names),

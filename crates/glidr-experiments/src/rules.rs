@@ -172,7 +172,7 @@ fn look(model: &SoftModel, data: &Dataset) -> anyhow::Result<Gave> {
         }
         let mut best: Option<(f64, Rule, f32)> = None;
         for (rule, votes) in rules {
-            let measures = Solver::new(&rule, &facts, Limits::default())?.measure();
+            let measures = Solver::new(&rule, &facts, Limits::default())?.measure().value;
             let both = both(measures.confidence(), measures.head_coverage());
             if best.as_ref().is_none_or(|(most, ..)| both > *most) {
                 best = Some((both, rule, votes));
@@ -181,7 +181,7 @@ fn look(model: &SoftModel, data: &Dataset) -> anyhow::Result<Gave> {
         let Some((_, rule, votes)) = best else { continue };
         // A shorter body has all answers of the longer, so that equal counts mean equal answers.
         let count = |rule: &Rule| {
-            let measures = Solver::new(rule, &facts, Limits::default()).ok()?.measure();
+            let measures = Solver::new(rule, &facts, Limits::default()).ok()?.measure().value;
             Some((measures.support, measures.body))
         };
         let found = count(&rule);
@@ -207,7 +207,7 @@ fn measured(
     facts: &Neighbours,
 ) -> anyhow::Result<Best> {
     let solver = Solver::new(rule, facts, Limits::default())?;
-    let measures = solver.measure();
+    let measures = solver.measure().value;
     let number = data.names().predicate(target)?;
     let test: Vec<(Entity, Entity)> = data
         .split(Split::Test)

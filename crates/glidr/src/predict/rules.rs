@@ -59,7 +59,7 @@ mod tests {
         let weighed = |predicate, tail, head| {
             let atom = Atom::Pair(Predicate(predicate), Term::X, Term::Y);
             let rule = Rule::new(Predicate(2), &[Literal::any_of(vec![atom])]);
-            WeightedRule { rule, weight: Weight { tail, head } }
+            WeightedRule::new(rule, Weight { tail, head })
         };
         let set = TargetRules::new(
             Predicate(2),

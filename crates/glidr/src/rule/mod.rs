@@ -3,25 +3,29 @@
 //!
 //! Paper: `sec:graph-like-syntax`, `sec:extended_bg_predicates`.
 
+mod aggregation;
 mod filling;
 mod lex;
-
+mod measures;
 mod parse;
-mod rule_set;
 mod schema;
 mod shape;
+mod target_rules;
 mod text;
 mod weight;
 
 use std::collections::BTreeSet;
 
+pub use aggregation::Aggregation;
+pub(crate) use aggregation::Aggregator;
 pub use filling::Filling;
 pub use lex::Mark;
+pub use measures::Measures;
+pub(crate) use measures::share;
 pub use parse::{Clause, WrittenAtom, WrittenRule, WrittenTerm, parse_rules};
-pub(crate) use rule_set::Aggregator;
-pub use rule_set::{Aggregation, TargetRules, WeightedRule};
 pub use schema::{Filler, MAX_VARIABLES, Schema};
 pub use shape::Shape;
+pub use target_rules::{TargetRules, WeightedRule};
 pub use text::{RuleNames, quoted, quoted_constant};
 pub use weight::Weight;
 

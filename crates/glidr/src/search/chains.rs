@@ -110,7 +110,7 @@ mod tests {
             let found = chains(&graph, target, &pairs, 1);
             assert!(found.len() > 20, "{}", found.len());
             for (rule, count) in found {
-                let measures = rule.measure(&index, Limits::default()).expect("a sound rule");
+                let measures = rule.measure(&index, Limits::default()).expect("a sound rule").value;
                 assert_eq!(measures.support, count, "{rule:?}");
             }
         }

@@ -131,8 +131,7 @@ impl Tried {
                 numbers.entry(rule).or_insert(0.0.into()).head = number.head;
             }
             let counts = numbers.into_iter().filter(|(_, number)| number.most() > 0.0);
-            let weighed =
-                counts.map(|(rule, number)| WeightedRule { rule: self.pool.rule(rule), weight: number });
+            let weighed = counts.map(|(rule, number)| WeightedRule::new(self.pool.rule(rule), number));
             TargetRules::new(self.target, ways[0].join, weighed.collect())
         };
         [weigh(ways.map(|way| &way.judged[..])), weigh([&tails, &heads])]

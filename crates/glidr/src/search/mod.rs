@@ -40,7 +40,7 @@ use crate::error::Result;
 use crate::graph::{Background, ClassMatrix, Dataset, Neighbours, Predicate};
 use crate::model::SoftModel;
 use crate::rank::irreflexive;
-use crate::rule::{Aggregation, Rule, TargetRules};
+use crate::rule::{Aggregation, Measures, Rule, TargetRules};
 use crate::solve::{Ended, Limits, Solver};
 
 /// Grows whenever the same settings find other rules: figures kept from an older one are no longer of this search.
@@ -79,7 +79,7 @@ pub struct Search {
 impl Default for Search {
     fn default() -> Self {
         Search {
-            smoothing: 5.0,
+            smoothing: Measures::SMOOTHING,
             least_support: 2,
             base: 800,
             conjunctions: 1500,

@@ -182,7 +182,7 @@ impl Setting<'_> {
         let positives = self.facts.pairs(set.target).count();
         let deadline = self.search.time.map(|time| Instant::now() + time);
         let mut merged: BTreeMap<Rule, Weight> = BTreeMap::new();
-        for WeightedRule { rule, weight: number } in &set.rules {
+        for WeightedRule { rule, weight: number, .. } in &set.rules {
             let late = deadline.is_some_and(|deadline| Instant::now() >= deadline);
             let found = if late { None } else { self.candidate(rule, positives) };
             let rule = found.map_or_else(|| rule.clone(), |found| self.simplified(found, positives).rule);
@@ -191,7 +191,7 @@ impl Setting<'_> {
                 .and_modify(|known| *known = set.aggregation.merged(*known, *number))
                 .or_insert(*number);
         }
-        let rules = merged.into_iter().map(|(rule, number)| WeightedRule { rule, weight: number }).collect();
+        let rules = merged.into_iter().map(|(rule, number)| WeightedRule::new(rule, number)).collect();
         TargetRules::new(set.target, set.aggregation, rules)
     }
 }

@@ -5,48 +5,10 @@
 
 use serde::Serialize;
 
-use super::{Ended, Found, Limits, Solver};
+use super::{Found, Limits, Solver};
 use crate::error::Result;
 use crate::graph::{Entity, Neighbours, Triple};
-use crate::rule::Rule;
-
-/// What is counted of one rule on the facts.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Measures {
-    /// Answers that are facts of the target.
-    pub support: usize,
-    /// Answers.
-    pub body: usize,
-    /// Answers whose head has a tail of the target: others may be true and unknown.
-    pub pca_body: usize,
-    /// Facts of the target.
-    pub facts: usize,
-    /// How the count ended; after a limit the figures are of what was found until then.
-    pub ended: Ended,
-}
-
-impl Measures {
-    /// support / body: the chance that an answer is a known fact.
-    pub fn confidence(&self) -> f64 {
-        share(self.support, self.body)
-    }
-
-    /// support / `pca_body`: the same under the partial completeness assumption, that a head with one
-    /// known tail has all its tails known.
-    pub fn pca_confidence(&self) -> f64 {
-        share(self.support, self.pca_body)
-    }
-
-    /// support / facts: how much of the target the rule explains.
-    pub fn head_coverage(&self) -> f64 {
-        share(self.support, self.facts)
-    }
-
-    /// support / (body + `doubt`): confidence that asks for evidence.
-    pub fn smoothed_confidence(&self, smoothing: f64) -> f64 {
-        self.support as f64 / (self.body as f64 + smoothing)
-    }
-}
+use crate::rule::{Measures, Rule, share};
 
 /// How well a rule's answers meet facts that were held out.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -57,10 +19,6 @@ pub struct HeldOut {
     pub recall: f64,
     /// The harmonic mean of both.
     pub f1: f64,
-}
-
-fn share(part: usize, whole: usize) -> f64 {
-    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
 
 impl Solver<'_> {
@@ -77,13 +35,13 @@ impl Solver<'_> {
         found
     }
 
-    /// Counts the rule on the facts it is evaluated on.
-    pub fn measure(&self) -> Measures {
+    /// Counts the rule on the facts it is evaluated on; after a limit, what was found until then.
+    pub fn measure(&self) -> Found<Measures> {
         let found = self.leave_one_out_answers();
         let target = self.rule.target;
         let fact =
             |&&(head, tail): &&(Entity, Entity)| self.facts.holds(Triple { head, predicate: target, tail });
-        Measures {
+        let value = Measures {
             support: found.value.iter().filter(fact).count(),
             body: found.value.len(),
             pca_body: found
@@ -92,8 +50,8 @@ impl Solver<'_> {
                 .filter(|(head, _)| !self.facts.tails(target, *head).is_empty())
                 .count(),
             facts: self.facts.count(target),
-            ended: found.ended,
-        }
+        };
+        Found { value, ended: found.ended }
     }
 
     /// Counts the rule against held-out facts of its target.
@@ -110,7 +68,7 @@ impl Solver<'_> {
 
 impl Rule {
     /// Counts the rule on `facts`, within `limits`.
-    pub fn measure(&self, facts: &Neighbours, limits: Limits) -> Result<Measures> {
+    pub fn measure(&self, facts: &Neighbours, limits: Limits) -> Result<Found<Measures>> {
         Ok(Solver::new(self, facts, limits)?.measure())
     }
 }
@@ -130,7 +88,7 @@ mod tests {
         let facts = [Triple::new(0, 0, 1), Triple::new(1, 0, 0), Triple::new(2, 0, 3), Triple::new(3, 1, 3)];
         let facts = Neighbours::new(4, 2, 0, &facts, &[]);
         let measure = |body: &[Literal]| {
-            Rule::new(Predicate(0), body).measure(&facts, Limits::default()).expect("a sound rule")
+            Rule::new(Predicate(0), body).measure(&facts, Limits::default()).expect("a sound rule").value
         };
         // A fact says nothing of itself, but a symmetric pair says something of each other.
         assert_eq!(measure(&[literal(0, Term::X, Term::Y)]).body, 0);
@@ -150,7 +108,7 @@ mod tests {
         let solver = Solver::new(&rule, &facts, Limits::default()).expect("a sound rule");
         let found = solver.measure_on(&[(Entity(1), Entity(2)), (Entity(4), Entity(4))]);
         assert_eq!((found.precision, found.recall, found.f1), (0.5, 0.5, 0.5));
-        let measures = solver.measure();
+        let measures = solver.measure().value;
         assert_eq!((measures.confidence(), measures.head_coverage()), (1.0 / 3.0, 1.0));
         assert_eq!((measures.pca_confidence(), measures.smoothed_confidence(1.0)), (1.0, 0.25));
     }

@@ -16,7 +16,7 @@ mod sets;
 use std::time::{Duration, Instant};
 
 use join::{Join, State};
-pub use measure::{HeldOut, Measures};
+pub use measure::HeldOut;
 use query::{Query, X, Y};
 use serde::Serialize;
 
@@ -46,7 +46,7 @@ pub enum Ended {
 }
 
 /// What a search found, and how it ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Found<T> {
     /// What was found.
     pub value: T,

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use glidr::Aggregation;
 use glidr::graph::{Direction, Neighbours};
-use glidr::rule::{Filler, Weight};
-use glidr::solve::{Limits, Measures, Solver};
+use glidr::rule::{Filler, Measures, Weight};
+use glidr::solve::{Limits, Solver};
 use glidr::{
     Background, ClassMatrix, Dataset, Entity, Extraction, Predicate, Ranking, Rule, Search, Split, Training,
 };
@@ -218,7 +218,7 @@ fn the_papers_rule_for_niece_comes_apart_into_better_ones() {
     let search = Search { chains: 0, conjunctions: 0, ..Search::default() };
     let searched = search.run(&data, Some(&model), &[], &[niece], &|_| {}).expect("a sound search");
     let facts = Neighbours::from(&model.view(&data, Background::Train).expect("its own data").graph);
-    let measured = |rule: &Rule| rule.measure(&facts, Limits::default()).expect("a sound rule");
+    let measured = |rule: &Rule| rule.measure(&facts, Limits::default()).expect("a sound rule").value;
     let paper = measured(&both[0].0);
     let found: Vec<(&Rule, Measures)> =
         searched.sets[0].rules.iter().map(|weighed| (&weighed.rule, measured(&weighed.rule))).collect();

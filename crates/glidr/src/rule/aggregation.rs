@@ -1,13 +1,14 @@
-//! A target's rules with their confidences, and how several that fire are joined into one score.
+//! How the rules that fire for a pair are aggregated into one score.
+//!
+//! In: the numbers of the rules that fire. Out: a score that orders the candidates of one query.
 
 use std::cmp::Ordering;
 use std::fmt;
 
 use serde::Serialize;
 
-use super::{Rule, Weight};
+use super::Weight;
 use crate::error::{Error, Result};
-use crate::graph::{Direction, Predicate};
 
 /// No rule is taken to be surer than this, so that a second sure rule still counts.
 const SUREST: f64 = 0.9999;
@@ -63,43 +64,6 @@ impl Aggregation {
 impl fmt::Display for Aggregation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.word())
-    }
-}
-
-/// A rule and its number: a confidence, or a weight where rules are summed.
-#[derive(Clone, Debug, PartialEq)]
-pub struct WeightedRule {
-    /// The rule.
-    pub rule: Rule,
-    /// Its confidence or weight.
-    pub weight: Weight,
-}
-
-/// The rules of one target, best first.
-#[derive(Clone, Debug, PartialEq)]
-pub struct TargetRules {
-    /// The predicate they define.
-    pub target: Predicate,
-    /// How they are joined.
-    pub aggregation: Aggregation,
-    /// The rules; highest number first, of the two that a rule has the greater.
-    pub rules: Vec<WeightedRule>,
-}
-
-impl TargetRules {
-    /// The rules in their order.
-    pub fn new(target: Predicate, aggregation: Aggregation, mut rules: Vec<WeightedRule>) -> Self {
-        rules.sort_by(|a, b| b.weight.most().total_cmp(&a.weight.most()).then_with(|| a.rule.cmp(&b.rule)));
-        TargetRules { target, aggregation, rules }
-    }
-
-    /// The rules that count where this is asked, by their places, highest number first.
-    pub fn that_count(&self, direction: Direction) -> Vec<usize> {
-        let number = |rule: usize| self.rules[rule].weight.of(direction);
-        let counts = |&rule: &usize| self.aggregation != Aggregation::Sum || number(rule) > 0.0;
-        let mut order: Vec<usize> = (0..self.rules.len()).filter(counts).collect();
-        order.sort_by(|&a, &b| number(b).total_cmp(&number(a)));
-        order
     }
 }
 

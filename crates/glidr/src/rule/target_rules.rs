@@ -1,0 +1,63 @@
+//! The rules of one target, each with its weight and what was counted of it.
+
+use super::{Aggregation, Measures, Rule, Weight};
+use crate::graph::{Direction, Predicate};
+
+/// A rule with its weight: a confidence, or where rules are summed any number of at least 0.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WeightedRule {
+    /// The rule.
+    pub rule: Rule,
+    /// Its confidence or weight, for each direction.
+    pub weight: Weight,
+    /// What was counted of it, where that is known.
+    pub measures: Option<Measures>,
+}
+
+impl WeightedRule {
+    /// A rule of which nothing was counted.
+    pub fn new(rule: Rule, weight: impl Into<Weight>) -> Self {
+        WeightedRule { rule, weight: weight.into(), measures: None }
+    }
+
+    /// A rule whose weight is the smoothed confidence that was counted.
+    pub fn of_measures(rule: Rule, measures: Measures) -> Self {
+        let weight = measures.smoothed_confidence(Measures::SMOOTHING).into();
+        WeightedRule { rule, weight, measures: Some(measures) }
+    }
+}
+
+/// The rules of one target, best first.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TargetRules {
+    /// The predicate they define.
+    pub target: Predicate,
+    /// How those that fire are aggregated.
+    pub aggregation: Aggregation,
+    /// The rules; highest weight first, of the two that a rule has the greater.
+    pub rules: Vec<WeightedRule>,
+}
+
+impl TargetRules {
+    /// The rules in their order.
+    pub fn new(target: Predicate, aggregation: Aggregation, mut rules: Vec<WeightedRule>) -> Self {
+        let by_weights = |a: &WeightedRule, b: &WeightedRule| {
+            b.weight.tail.total_cmp(&a.weight.tail).then_with(|| b.weight.head.total_cmp(&a.weight.head))
+        };
+        rules.sort_by(|a, b| {
+            let by_most = b.weight.most().total_cmp(&a.weight.most()).then_with(|| a.rule.cmp(&b.rule));
+            // A rule should stand once; where it does not, the order is still the same for equal rules.
+            by_most.then_with(|| by_weights(a, b)).then_with(|| a.measures.cmp(&b.measures))
+        });
+        TargetRules { target, aggregation, rules }
+    }
+
+    /// The rules that count in a direction, by their places, highest weight first.
+    pub fn that_count(&self, direction: Direction) -> Vec<usize> {
+        let number = |rule: usize| self.rules[rule].weight.of(direction);
+        let counts = |&rule: &usize| self.aggregation != Aggregation::Sum || number(rule) > 0.0;
+        let mut order: Vec<usize> = (0..self.rules.len()).filter(counts).collect();
+        order.sort_by(|&a, &b| number(b).total_cmp(&number(a)));
+        order
+    }
+}
