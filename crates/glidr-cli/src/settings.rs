@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use anyhow::Context;
 use clap::{Args, ValueEnum};
 use glidr::infer::Engine;
+use glidr::model::{Negative, Positives, RuleWeights};
 use glidr::rule::{Clause, parse_rules};
-use glidr::train::{Negative, Positives, RuleWeights};
 use glidr::{Background, Extraction, Training};
 
 /// Every setting of learning: a flag wins over the file, the file over the default.

@@ -1,10 +1,10 @@
 //! One unit of work: what is learned on, what is ranked on, and by which scores.
 
 use anyhow::Context;
+use glidr::model::RuleWeights;
 use glidr::rank::{Metrics, Ranked};
 use glidr::search::{Joined, Searched};
 use glidr::solve::Limits;
-use glidr::train::RuleWeights;
 use glidr::{Aggregation, TargetRules};
 use glidr::{Dataset, Extraction, Predicate, Ranking, Search, SoftModel, Split, Training};
 use serde::Serialize;

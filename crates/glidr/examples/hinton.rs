@@ -2,7 +2,7 @@
 //! held out of the background, on how many predicates every true pair scores above every false one.
 #![expect(clippy::print_stdout, reason = "an example shows what it found")]
 
-use glidr::train::Positives;
+use glidr::model::Positives;
 use glidr::{Background, Dataset, Entity, Ranking, Scorer, Split, Training};
 
 fn main() -> glidr::Result<()> {

@@ -5,12 +5,11 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Container, DataMark, Ensemble, SoftModel, SoftRule, Tensor};
+use super::{Container, DataMark, Ensemble, SoftModel, SoftRule, Tensor, Training};
 use crate::error::{Error, Result};
 use crate::graph::{Names, Predicate};
 use crate::infer::Slots;
 use crate::rule::Schema;
-use crate::train::Training;
 
 const FORMAT: &str = "glidr-model";
 

@@ -4,17 +4,18 @@
 pub mod container;
 mod extract;
 mod file;
+mod training;
 
 use serde::{Deserialize, Serialize};
 
 pub(crate) use container::{Container, Tensor};
 pub use extract::Extraction;
+pub use training::{Negative, Positives, RuleWeights, Training};
 
 use crate::error::{Error, Result};
 use crate::graph::{Background, ClassMatrix, Dataset, Names, Predicate, Property, PropertyFact, Triple};
 use crate::infer::{Logits, Slots, Weights};
 use crate::rule::{Rule, RuleNames, Schema};
-use crate::train::Training;
 
 /// One learned rule definition: logits over a schema.
 #[derive(Clone, Debug, PartialEq)]

@@ -9,9 +9,9 @@ use std::sync::atomic::Ordering;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Run, Training};
+use super::Run;
 use crate::error::{Error, Result};
-use crate::model::{Container, DataMark, Tensor};
+use crate::model::{Container, DataMark, Tensor, Training};
 
 const FORMAT: &str = "glidr-checkpoint";
 

@@ -9,7 +9,6 @@ mod checkpoint;
 mod loss;
 mod passes;
 mod sample;
-mod settings;
 mod unit;
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -19,15 +18,14 @@ use std::time::Duration;
 pub use adamw::AdamW;
 pub use loss::pairwise_logistic;
 use passes::Room;
+pub use sample::Pair;
 pub(crate) use sample::Sampler;
-pub use sample::{Negative, Pair};
-pub use settings::{Positives, RuleWeights, Training};
 use unit::{Setting, Unit};
 
 use crate::error::{Error, Result};
 use crate::graph::{Background, ClassMatrix, Dataset, MaskedGraph, Predicate, Split};
 use crate::infer::{Engine, Sparse, Tape};
-use crate::model::{DataMark, Ensemble, SoftModel, SoftRule};
+use crate::model::{DataMark, Ensemble, Positives, RuleWeights, SoftModel, SoftRule, Training};
 use crate::rule::{Clause, Filling, Schema, parse_rules};
 
 /// Rules of one target that are trained by one thread at a time, at most.

@@ -8,54 +8,13 @@ use std::collections::HashSet;
 
 use rand::RngExt;
 use rand::rngs::ChaCha8Rng;
-use serde::{Deserialize, Serialize};
 
-use super::{Positives, Training};
-use crate::error::{Error, Result};
 use crate::graph::{Dataset, Entity, Predicate, Split, Triple};
+use crate::model::{Negative, Positives, Training};
 use crate::util::random::{Purpose, stream};
 
 /// A pair of entities asked about.
 pub type Pair = (Entity, Entity);
-
-/// One way to draw a negative.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Negative {
-    /// A positive with another head.
-    Head,
-    /// A positive with another tail.
-    Tail,
-    /// A pair for which another predicate holds.
-    Other,
-    /// Any pair of entities.
-    Any,
-}
-
-impl Negative {
-    /// All ways: the default, each drawn equally often.
-    pub const ALL: [Negative; 4] = [Negative::Head, Negative::Tail, Negative::Other, Negative::Any];
-
-    /// The word for it in settings.
-    pub fn name(self) -> &'static str {
-        ["head", "tail", "other", "any"][self as usize]
-    }
-
-    /// Reads `mix` (all ways) or a list such as `head,tail`.
-    pub fn parse_list(text: &str) -> Result<Vec<Negative>> {
-        if text == "mix" {
-            return Ok(Self::ALL.to_vec());
-        }
-        let find = |word: &str| {
-            Self::ALL.into_iter().find(|way| way.name() == word.trim()).ok_or_else(|| {
-                Error::Setting(format!(
-                    "negatives must be mix, or some of head, tail, other, any, but has “{word}”"
-                ))
-            })
-        };
-        text.split(',').map(find).collect()
-    }
-}
 
 impl Positives {
     /// The positives of a target.

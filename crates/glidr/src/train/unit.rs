@@ -9,9 +9,10 @@ use rand_distr::{Distribution, StandardNormal};
 
 use super::loss::Shares;
 use super::passes::{Room, Task};
-use super::{AdamW, Pair, Sampler, Training, pairwise_logistic};
+use super::{AdamW, Pair, Sampler, pairwise_logistic};
 use crate::graph::{ClassMatrix, MaskedGraph, Predicate};
 use crate::infer::{Engine, Slots, Weights};
+use crate::model::Training;
 use crate::rule::{Filling, Schema};
 use crate::util::random::{Purpose, stream};
 

@@ -3,7 +3,7 @@
 use std::hash::Hasher;
 
 use glidr::infer::Engine;
-use glidr::train::Positives;
+use glidr::model::Positives;
 use glidr::{Dataset, SoftModel, Training};
 
 use crate::beside;

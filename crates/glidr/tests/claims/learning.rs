@@ -3,7 +3,8 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use glidr::infer::{Engine, Slots};
-use glidr::train::{Ended, Positives};
+use glidr::model::Positives;
+use glidr::train::Ended;
 use glidr::{Dataset, Extraction, Ranking, Run, SoftModel, Training};
 
 fn quick() -> Training {

@@ -1,7 +1,7 @@
 //! Learned rule weights: fitted to *valid*, and to nothing else.
 
 use glidr::infer::Engine;
-use glidr::train::RuleWeights;
+use glidr::model::RuleWeights;
 use glidr::{Dataset, SoftModel, Split, Training};
 
 fn learned(engine: Engine, votes: RuleWeights) -> SoftModel {

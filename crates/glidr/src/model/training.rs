@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::Negative;
 use crate::error::{Error, Result};
 use crate::infer::Engine;
 
@@ -16,6 +15,45 @@ pub enum Positives {
     /// *facts* and *train*, which are both background; each batch's own facts are taken out of it
     /// for its step.
     All,
+}
+
+/// One way to draw a negative.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Negative {
+    /// A positive with another head.
+    Head,
+    /// A positive with another tail.
+    Tail,
+    /// A pair for which another predicate holds.
+    Other,
+    /// Any pair of entities.
+    Any,
+}
+
+impl Negative {
+    /// All ways: the default, each drawn equally often.
+    pub const ALL: [Negative; 4] = [Negative::Head, Negative::Tail, Negative::Other, Negative::Any];
+
+    /// The word for it in settings.
+    pub fn name(self) -> &'static str {
+        ["head", "tail", "other", "any"][self as usize]
+    }
+
+    /// Reads `mix` (all ways) or a list such as `head,tail`.
+    pub fn parse_list(text: &str) -> Result<Vec<Negative>> {
+        if text == "mix" {
+            return Ok(Self::ALL.to_vec());
+        }
+        let find = |word: &str| {
+            Self::ALL.into_iter().find(|way| way.name() == word.trim()).ok_or_else(|| {
+                Error::Setting(format!(
+                    "negatives must be mix, or some of head, tail, other, any, but has “{word}”"
+                ))
+            })
+        };
+        text.split(',').map(find).collect()
+    }
 }
 
 /// How rules vote.
@@ -65,7 +103,7 @@ pub struct Training {
     /// Where positives come from.
     pub positives: Positives,
     /// How negatives are drawn: each way equally often.
-    #[serde(deserialize_with = "ways")]
+    #[serde(deserialize_with = "negatives")]
     pub negatives: Vec<Negative>,
     /// How rules vote.
     pub rule_weights: RuleWeights,
@@ -120,7 +158,7 @@ fn one_or_many<'de, D: Deserializer<'de>>(from: D) -> std::result::Result<Vec<St
     })
 }
 
-fn ways<'de, D: Deserializer<'de>>(from: D) -> std::result::Result<Vec<Negative>, D::Error> {
+fn negatives<'de, D: Deserializer<'de>>(from: D) -> std::result::Result<Vec<Negative>, D::Error> {
     let text = match Words::deserialize(from)? {
         Words::One(word) => word,
         Words::Many(words) => words.join(","),
