@@ -103,22 +103,16 @@ impl Explain {
         for (number, (weights, soft)) in
             ensemble.weights(&model.schema, None).iter().zip(&ensemble.rules).enumerate()
         {
-            let trace = trace(weights, model.schema, &view.graph, (head, tail), rounds, self.entities);
+            let trace =
+                trace(weights, model.schema, view.graph.adjacency(), (head, tail), rounds, self.entities);
             shares.push(Share { number: number + 1, vote: soft.vote, trace });
         }
         let score: f32 = shares.iter().map(|share| share.vote * share.trace.score).sum();
         let key = |share: &Share| (share.vote * share.trace.score, share.vote);
         shares.sort_by(|a, b| key(b).0.total_cmp(&key(a).0).then(key(b).1.total_cmp(&key(a).1)));
 
-        let judged = self.judged(
-            &model,
-            &data,
-            &Neighbours::from(&view.graph),
-            background,
-            (head, tail),
-            direction,
-            output,
-        )?;
+        let judged =
+            self.judged(&model, &data, view.graph.neighbours(), background, (head, tail), direction, output)?;
         let in_background = stands.is_some_and(|split| background.splits().contains(&split));
         if output.json {
             let soft: Vec<Value> = shares
@@ -210,6 +204,9 @@ impl Explain {
             found.sets.into_iter().flat_map(|set| set.rules).map(|weighed| weighed.rule).collect()
         };
         let rules = rules.into_iter().filter(|rule| rule.target == target).map(|rule| (rule, None)).collect();
-        judge_all(rules, &Neighbours::from(&background.graph(data, direction)), rule_names(data.names()))
+        let graph = data.graph(background);
+        let without = direction.map(|fact| graph.without(fact));
+        let graph = without.as_ref().unwrap_or(graph);
+        judge_all(rules, graph.neighbours(), rule_names(data.names()))
     }
 }

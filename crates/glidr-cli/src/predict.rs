@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap::Args;
 use glidr::Direction;
-use glidr::graph::{Neighbours, Triple};
+use glidr::graph::Triple;
 use glidr::rank::Answer;
 use glidr::solve::{Ended, Limits, Solver};
 use glidr::{Background, Dataset, Entity, Extraction, Predicate, Scorer, Search, SoftModel, Split};
@@ -207,7 +207,7 @@ impl Predict {
         let view = model.view(question.data, question.background)?;
         say_lacking(&view.lacking, question.data, output);
         let rounds = self.rounds.map_or(model.training.rounds, usize::from);
-        let scorer = Scorer::new(ensemble, model.schema, &view.graph, rounds, hard);
+        let scorer = Scorer::new(ensemble, model.schema, view.graph.adjacency(), rounds, hard);
         let allowed = |entity| question.allows(entity, self.known);
         let mut told = Told::new();
         for answer in scorer.best(question.direction, question.known, self.k, allowed) {
@@ -217,9 +217,9 @@ impl Predict {
                 let without =
                     without.map(|fact| model.view_without(question.data, question.background, Some(fact)));
                 let without = without.transpose()?;
-                let facts = Neighbours::from(without.as_ref().map_or(&view.graph, |view| &view.graph));
+                let facts = without.as_ref().unwrap_or(&view).graph.neighbours();
                 for (rule, votes) in ensemble.extract(&model.schema, hard.unwrap_or(Extraction::TopP(0.25))) {
-                    let judged = judge(&rule, Some(votes), &facts, pair, limits(), model.names())?;
+                    let judged = judge(&rule, Some(votes), facts, pair, limits(), model.names())?;
                     if judged.fires() && best.as_ref().is_none_or(|best| judged.confidence > best.confidence)
                     {
                         best = Some(judged);
@@ -243,8 +243,8 @@ impl Predict {
             search::run(search, model, data, &[], &[target], output)?.sets
         };
         let Some(set) = sets.into_iter().find(|set| set.target == target) else { return Ok(Told::new()) };
-        let facts = Neighbours::from(&question.background.graph(data, None));
-        let solvers = set.solvers(&facts, self.search.limits())?;
+        let graph = data.graph(question.background);
+        let solvers = set.solvers(graph.neighbours(), self.search.limits())?;
         let entities = data.names().entities.len();
         let (scores, ended) = set.scores(&solvers, question.direction, question.known, entities);
         if ended != Ended::Complete {
@@ -260,9 +260,8 @@ impl Predict {
             let (pair, without) = question.pair(entity);
             let mut best = None;
             if self.explain {
-                let fewer =
-                    without.map(|fact| Neighbours::from(&question.background.graph(data, Some(fact))));
-                let facts = fewer.as_ref().unwrap_or(&facts);
+                let without = without.map(|fact| graph.without(fact));
+                let facts = without.as_ref().unwrap_or(graph).neighbours();
                 for weighed in order.iter().map(|&rule| &set.rules[rule]) {
                     if Solver::new(&weighed.rule, facts, limits())?.holds(pair.0, pair.1).value {
                         best = Some(judge(

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::Context;
-use glidr::graph::{Neighbours, Vocabulary};
+use glidr::graph::Vocabulary;
 use glidr::rule::{Clause, Measures, RuleNames, Weight, parse_rules, quoted};
 use glidr::solve::{Limits, Solver};
 use glidr::{Aggregation, TargetRules, WeightedRule};
@@ -47,12 +47,12 @@ impl RuleFile {
 
     /// The rules by target; a rule without a number gets the confidence counted on *facts* and *train*.
     pub fn sets(self, data: &Dataset) -> anyhow::Result<Vec<TargetRules>> {
-        let facts = Neighbours::from(&Background::Train.graph(data, None));
+        let facts = data.graph(Background::Train).neighbours();
         let mut by_target: BTreeMap<Predicate, Vec<WeightedRule>> = BTreeMap::new();
         for (rule, number) in self.rules {
             let number = match number {
                 Some(number) => number,
-                None => Solver::new(&rule, &facts, Limits::default())?
+                None => Solver::new(&rule, facts, Limits::default())?
                     .measure()
                     .value
                     .smoothed_confidence(Measures::SMOOTHING)

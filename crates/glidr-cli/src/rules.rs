@@ -2,17 +2,18 @@
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
 use clap::{Args, ValueEnum};
 use glidr::TargetRules;
 use glidr::fidelity::fidelity;
-use glidr::graph::Neighbours;
+use glidr::graph::KnowledgeGraph;
 use glidr::rule::RuleNames;
 use glidr::search::Report;
 use glidr::solve::{Limits, Solver};
-use glidr::{Background, ClassMatrix, Dataset, Ensemble, Entity, Extraction, Predicate, SoftModel, Split};
+use glidr::{Background, Dataset, Ensemble, Entity, Extraction, Predicate, SoftModel, Split};
 use serde_json::json;
 
 use crate::listing::{Format, Shown};
@@ -119,8 +120,7 @@ enum HeldOutSplit {
 
 /// What rules are measured on.
 struct Ground<'d> {
-    graph: ClassMatrix,
-    facts: Neighbours,
+    graph: Arc<KnowledgeGraph>,
     data: &'d Dataset,
 }
 
@@ -146,9 +146,7 @@ impl Rules {
         }
         let ground = match &data {
             Some(data) if !self.no_measures => {
-                let graph = model.view(data, Background::Train)?.graph;
-                let facts = Neighbours::from(&graph);
-                Some(Ground { graph, facts, data })
+                Some(Ground { graph: model.view(data, Background::Train)?.graph, data })
             }
             _ => None,
         };
@@ -221,10 +219,7 @@ impl Rules {
         let filtered = self.min_confidence.is_some() || self.min_support.is_some() || self.split.is_some();
         let as_text = searched.is_some() && self.format == Format::Text && !output.json;
         let measures = !self.no_measures && (!as_text || filtered || self.sort != Sort::Votes);
-        let ground = measures.then(|| {
-            let facts = Neighbours::from(&Background::Train.graph(data, None));
-            Ground { graph: ClassMatrix::new(0, 0, 0, &[], &[]), facts, data }
-        });
+        let ground = measures.then(|| Ground { graph: Arc::clone(data.graph(Background::Train)), data });
         let (mut rules, mut kept) = (Vec::new(), Vec::new());
         for set in sets.iter().filter(|set| self.is_asked(set.target, data)) {
             let mut of_target = Vec::new();
@@ -257,7 +252,7 @@ impl Rules {
     ) -> anyhow::Result<Option<Shown>> {
         let Some(ground) = ground else { return Ok(Some(shown)) };
         let limits = Limits { time: Some(Duration::from_secs(self.time)), answers: None };
-        let solver = Solver::new(&shown.rule, &ground.facts, limits)?;
+        let solver = Solver::new(&shown.rule, ground.graph.neighbours(), limits)?;
         let counted = solver.measure();
         let measures = counted.value;
         let too_low = self.min_confidence.is_some_and(|least| measures.confidence() < least)
@@ -312,7 +307,7 @@ fn agreement(
     let soft = ensemble.rules.iter().filter(same).max_by(|a, b| a.vote.total_cmp(&b.vote));
     let Some(soft) = soft else { return Ok(None) };
     let rounds = model.training.rounds;
-    Ok(fidelity(soft, &shown.rule, model.schema, &ground.graph, &ground.facts, rounds)?)
+    Ok(fidelity(soft, &shown.rule, model.schema, &ground.graph, rounds)?)
 }
 
 /// Whether a file is a text of rules: a model's first eight bytes are a length and hold a NUL. What is

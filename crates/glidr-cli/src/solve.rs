@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use glidr::graph::{Neighbours, Triple};
+use glidr::graph::Triple;
 use glidr::solve::{Ended, Limits, Solver};
 use glidr::{Background, Dataset, Entity, Predicate};
 use serde_json::{Value, json};
@@ -79,7 +79,7 @@ impl Solve {
         let data = open_data(self.data.as_deref(), self.seed, output)?;
         let sets = RuleFile::open(&self.rules, &data)?.sets(&data)?;
         let background = Background::from(self.background);
-        let facts = Neighbours::from(&background.graph(&data, None));
+        let facts = data.graph(background).neighbours();
         let limits = Limits { time: self.time.map(Duration::from_secs), answers: self.limit };
         let mut found: BTreeMap<(Predicate, Entity, Entity), New> = BTreeMap::new();
         let mut ended = Ended::Complete;
@@ -87,7 +87,7 @@ impl Solve {
             sets.iter().flat_map(|set| &set.rules).filter(|rule| rule.weight.most() >= self.min_confidence)
         {
             let text = weighed.rule.show(rule_names(data.names()));
-            let answers = Solver::new(&weighed.rule, &facts, limits)?.answers();
+            let answers = Solver::new(&weighed.rule, facts, limits)?.answers();
             if answers.ended != Ended::Complete {
                 ended = answers.ended;
                 output.say(&format!("a limit was reached, so answers are missing: {text}"));

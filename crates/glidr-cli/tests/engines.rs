@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use glidr::graph::{Neighbours, Vocabulary};
+use glidr::graph::Vocabulary;
 use glidr::rule::{Clause, RuleNames, parse_rules};
 use glidr::solve::{Limits, Solver};
 use glidr::{Background, Dataset, Predicate, Rule, Search, Split};
@@ -43,10 +43,10 @@ impl Case {
         // The command lists rules by target, and of a target by number and by the rules.
         let mut rules = rules.to_vec();
         rules.sort();
-        let facts = Neighbours::from(&Background::All.graph(&data, None));
+        let facts = data.graph(Background::All).neighbours();
         let mut expected = Derived::new();
         for (place, rule) in rules.iter().enumerate() {
-            let solver = Solver::new(rule, &facts, Limits::default()).expect("a rule of the language");
+            let solver = Solver::new(rule, facts, Limits::default()).expect("a rule of the language");
             let name = |entity: glidr::Entity| names.entities.name(entity.0).to_owned();
             let answers = solver.answers().value;
             expected.extend(answers.into_iter().map(|(head, tail)| (place + 1, name(head), name(tail))));

@@ -163,7 +163,7 @@ fn show(report: &mut Report, row: &str, data: &str, seed: u64, gave: &Gave) {
 
 fn look(model: &SoftModel, data: &Dataset) -> anyhow::Result<Gave> {
     let view = model.view(data, Background::Train)?;
-    let facts = Neighbours::from(&view.graph);
+    let facts = view.graph.neighbours();
     let mut gave = Gave::default();
     for ensemble in &model.ensembles {
         let rules = ensemble.extract(&model.schema, Extraction::TopP(0.25));
@@ -172,7 +172,7 @@ fn look(model: &SoftModel, data: &Dataset) -> anyhow::Result<Gave> {
         }
         let mut best: Option<(f64, Rule, f32)> = None;
         for (rule, votes) in rules {
-            let measures = Solver::new(&rule, &facts, Limits::default())?.measure().value;
+            let measures = Solver::new(&rule, facts, Limits::default())?.measure().value;
             let both = both(measures.confidence(), measures.head_coverage());
             if best.as_ref().is_none_or(|(most, ..)| both > *most) {
                 best = Some((both, rule, votes));
@@ -181,14 +181,14 @@ fn look(model: &SoftModel, data: &Dataset) -> anyhow::Result<Gave> {
         let Some((_, rule, votes)) = best else { continue };
         // A shorter body has all answers of the longer, so that equal counts mean equal answers.
         let count = |rule: &Rule| {
-            let measures = Solver::new(rule, &facts, Limits::default()).ok()?.measure().value;
+            let measures = Solver::new(rule, facts, Limits::default()).ok()?.measure().value;
             Some((measures.support, measures.body))
         };
         let found = count(&rule);
         let rule = rule.shortened(|shorter| count(shorter) == found);
         *gave.best_shapes.entry(rule.shape()).or_default() += 1;
         let name = model.predicates.name(ensemble.target.0);
-        gave.best.push(measured(&rule, votes, name, model, data, &facts)?);
+        gave.best.push(measured(&rule, votes, name, model, data, facts)?);
     }
     Ok(gave)
 }

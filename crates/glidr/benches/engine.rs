@@ -4,8 +4,8 @@
 //! benchmark needs no files and runs the same everywhere.
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use glidr::graph::Direction;
 use glidr::graph::Triple;
+use glidr::graph::{Direction, Sizes};
 use glidr::infer::{Batch, Slots, Tables, Tape};
 use glidr::rule::Schema;
 use glidr::train::pairwise_logistic;
@@ -20,7 +20,7 @@ fn graph() -> ClassMatrix {
             [Triple::new(n / 2, 0, n), Triple::new(n, 1, (n * 7 + 3) % PEOPLE), Triple::new(n / 10, 2, n)]
         })
         .collect();
-    ClassMatrix::new(PEOPLE as usize, 3, 0, &facts, &[])
+    ClassMatrix::new(Sizes { entities: PEOPLE as usize, predicates: 3, properties: 0 }, &facts, &[])
 }
 
 fn logits(schema: &Schema) -> Slots {

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use glidr::graph::Triple;
+use glidr::graph::{Sizes, Triple};
 use glidr::infer::{Slots, Sparse, Tables};
 use glidr::rule::Schema;
 use glidr::train::pairwise_logistic;
@@ -167,7 +167,11 @@ fn growth(quick: bool) {
             continue;
         }
         let facts = facts(entities, 8, 5 * entities as usize);
-        let graph = ClassMatrix::new(entities as usize, 8, 0, &facts, &[]);
+        let graph = ClassMatrix::new(
+            Sizes { entities: entities as usize, predicates: 8, properties: 0 },
+            &facts,
+            &[],
+        );
         let (profile, query) = training(&graph, &facts);
         drop(graph);
         let (_folder, data) = folder(&facts, 7, (entities as usize / 7).min(20_000));

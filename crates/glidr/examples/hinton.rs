@@ -25,7 +25,8 @@ fn show(training: &Training) -> glidr::Result<()> {
         let (mut perfect, mut right, mut all) = (0, 0, 0);
         for ensemble in &model.ensembles {
             let scores =
-                Scorer::new(ensemble, model.schema, &view.graph, model.training.rounds, None).scores(&pairs);
+                Scorer::new(ensemble, model.schema, view.graph.adjacency(), model.training.rounds, None)
+                    .scores(&pairs);
             let facts = Split::ALL.iter().flat_map(|&split| data.split(split));
             let facts: Vec<_> = facts.filter(|fact| fact.predicate == ensemble.target).collect();
             let holds = |pair: &(Entity, Entity)| facts.iter().any(|fact| (fact.head, fact.tail) == *pair);

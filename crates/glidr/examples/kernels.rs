@@ -4,8 +4,8 @@
 
 use std::error::Error;
 
-use glidr::graph::Direction;
 use glidr::graph::Triple;
+use glidr::graph::{Direction, Sizes};
 use glidr::infer::{Engine, Slots, Sparse, Tables};
 use glidr::rule::Schema;
 use glidr::{ClassMatrix, Ensemble, Entity, Predicate, Scorer, SoftRule};
@@ -20,7 +20,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         |n: u32, step: u32| (n.wrapping_mul(2_654_435_761).wrapping_add(step * 40_503) >> 7) % ENTITIES;
     let facts: Vec<Triple> =
         (0..6 * ENTITIES).map(|n| Triple::new(n % ENTITIES, n % 7, next(n, 1))).collect();
-    let graph = ClassMatrix::new(ENTITIES as usize, 7, 0, &facts, &[]);
+    let graph =
+        ClassMatrix::new(Sizes { entities: ENTITIES as usize, predicates: 7, properties: 0 }, &facts, &[]);
     let schema = Schema::new(4, 7, 0)?;
     let rules: Vec<SoftRule> = (0..8)
         .map(|rule| {

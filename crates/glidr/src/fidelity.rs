@@ -5,7 +5,7 @@
 //! puts all answers of the hard rule before all else; 0.5 that it knows nothing of them.
 
 use crate::error::Result;
-use crate::graph::{ClassMatrix, Entity, Neighbours};
+use crate::graph::{Entity, KnowledgeGraph};
 use crate::model::{Ensemble, SoftRule};
 use crate::rank::Scorer;
 use crate::rule::{Rule, Schema};
@@ -19,15 +19,14 @@ pub fn fidelity(
     soft: &SoftRule,
     rule: &Rule,
     schema: Schema,
-    graph: &ClassMatrix,
-    facts: &Neighbours,
+    graph: &KnowledgeGraph,
     rounds: usize,
 ) -> Result<Option<f64>> {
-    let solver = Solver::new(rule, facts, Limits::default())?;
+    let solver = Solver::new(rule, graph.neighbours(), Limits::default())?;
     let mut heads: Vec<Entity> = solver.answers().value.into_iter().map(|(head, _)| head).collect();
     heads.dedup();
     let one = Ensemble { target: rule.target, rules: vec![SoftRule { vote: 1.0, ..soft.clone() }] };
-    let scorer = Scorer::new(&one, schema, graph, rounds, None);
+    let scorer = Scorer::new(&one, schema, graph.adjacency(), rounds, None);
     let mut scored: Vec<(f32, bool)> = Vec::new();
     for head in heads.iter().step_by(heads.len().div_ceil(HEADS).max(1)) {
         let tails = solver.tails(*head).value;

@@ -1,7 +1,7 @@
 //! Learned predicates beside known facts, learned rules beside fixed ones, and the layer beside glidr.
 
 use burn::tensor::{Device, Tensor, TensorData};
-use glidr::graph::Triple;
+use glidr::graph::{Sizes, Triple};
 use glidr::infer::{Batch, Slots, Tables, Tape};
 use glidr::rule::{Filler, Filling};
 use glidr::{ClassMatrix, Entity, Predicate, Schema};
@@ -24,7 +24,7 @@ fn on_known_facts_the_layer_gives_the_scores_of_glidr() {
         (0..20).map(|n| (n % 2, (n * 5) % entities, (n * n + 3 * n) % entities)).collect();
     let triples: Vec<Triple> =
         facts.iter().map(|&(p, h, t)| Triple::new(h as u32, p as u32, t as u32)).collect();
-    let graph = ClassMatrix::new(entities, 2, 0, &triples, &[]);
+    let graph = ClassMatrix::new(Sizes { entities, predicates: 2, properties: 0 }, &triples, &[]);
     let size = schema.slots() * schema.fillers();
     let logits = Slots { pairs: normal(&mut stream(3, Purpose::Data, 0), size, 0.0, 2.0), owns: vec![] };
     let tables = Tables::new(&Slots::soft(&logits, &schema), schema, &graph);

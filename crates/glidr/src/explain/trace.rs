@@ -171,7 +171,7 @@ fn slots(weights: &Weights, schema: Schema) -> Vec<Slot> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::graph::{Predicate, Triple};
+    use crate::graph::{Predicate, Sizes, Triple};
     use crate::infer::Slots;
     use crate::rule::Filling;
 
@@ -179,7 +179,7 @@ mod tests {
     fn a_hard_chain_is_traced_to_the_literal_that_empties_it() {
         // 0 → 1 → 2, and 3 → 4: the chain p(X, Z1), p(Z1, Y) holds for (0, 2) and not for (0, 4).
         let facts = [Triple::new(0, 0, 1), Triple::new(1, 0, 2), Triple::new(3, 0, 4)];
-        let graph = ClassMatrix::new(5, 1, 0, &facts, &[]);
+        let graph = ClassMatrix::new(Sizes { entities: 5, predicates: 1, properties: 0 }, &facts, &[]);
         let schema = Schema::new(3, 1, 0).expect("in range");
         let step = [Filler::Direct(Predicate(0))];
         let weights = Slots::hard(&Filling::new(schema).pair(0, 1, &step).pair(1, 2, &step));

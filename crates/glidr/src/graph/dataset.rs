@@ -4,11 +4,12 @@
 //! for validation and test the background is *facts* + *train*.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::sync::{Arc, OnceLock};
 
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use super::{Entity, Predicate, PropertyFact, Triple, Vocabulary};
+use super::{Background, Entity, KnowledgeGraph, Predicate, PropertyFact, Triple, Vocabulary};
 use crate::error::{Error, Result};
 
 /// The four parts of a data set.
@@ -63,6 +64,8 @@ pub struct Dataset {
     pub(super) splits: [Vec<Triple>; 4],
     pub(super) property_facts: Vec<PropertyFact>,
     pub(super) warnings: DataWarnings,
+    /// One for each [`Background`], built when first asked for.
+    pub(super) graphs: [OnceLock<Arc<KnowledgeGraph>>; 3],
 }
 
 impl Dataset {
@@ -94,7 +97,8 @@ impl Dataset {
         });
         property_facts.sort_unstable();
         property_facts.dedup();
-        let mut dataset = Dataset { source, names, splits, property_facts, warnings };
+        let mut dataset =
+            Dataset { source, names, splits, property_facts, warnings, graphs: Default::default() };
         dataset.notice_unseen();
         Ok(dataset)
     }
@@ -133,6 +137,22 @@ impl Dataset {
     /// The properties of *facts* and *train*: background at every stage.
     pub fn property_facts(&self) -> &[PropertyFact] {
         &self.property_facts
+    }
+
+    /// The graph of a background, under the data's numbers; built when first asked for, then kept.
+    ///
+    /// ```
+    /// use glidr::{Background, Dataset, Split};
+    /// let data = Dataset::families(0);
+    /// let graph = data.graph(Background::Train);
+    /// assert_eq!(graph.facts().len(), data.split(Split::Facts).len() + data.split(Split::Train).len());
+    /// ```
+    pub fn graph(&self, background: Background) -> &Arc<KnowledgeGraph> {
+        self.graphs[background as usize].get_or_init(|| {
+            let splits = background.splits().iter().map(|&split| self.split(split));
+            let facts = splits.collect::<Vec<_>>().concat();
+            Arc::new(KnowledgeGraph::new(self.names.sizes(), facts, self.property_facts.clone()))
+        })
     }
 
     /// What was warnings while reading.

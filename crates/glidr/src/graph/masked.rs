@@ -12,7 +12,7 @@ use super::{ClassMatrix, Entity, Member, Predicate};
 /// ```
 /// use glidr::graph::{Triple, MaskedGraph};
 /// use glidr::{Entity, ClassMatrix, Predicate};
-/// let graph = ClassMatrix::new(2, 2, 0, &[Triple::new(0, 0, 1), Triple::new(0, 1, 1)], &[]);
+/// let graph = ClassMatrix::new(Sizes { entities: 2, predicates: 2, properties: 0 }, &[Triple::new(0, 0, 1), Triple::new(0, 1, 1)], &[]);
 /// let mut masked = MaskedGraph::new(&graph, Predicate(0));
 /// let hidden = masked.without(&[(Entity(0), Entity(1))]);
 /// let class = hidden.class(0, 1).expect("still linked by the other predicate");
@@ -31,7 +31,7 @@ impl MaskedGraph {
     /// the numbers of classes depend on nothing that happens later.
     pub fn new(graph: &ClassMatrix, predicate: Predicate) -> Self {
         let mut graph = graph.clone();
-        let fillers = [predicate.0, predicate.0 + graph.predicates as u32];
+        let fillers = [predicate.0, predicate.0 + graph.predicates() as u32];
         let key = |members: &[Member]| -> Vec<u32> { members.iter().map(|member| member.filler).collect() };
         let mut found: HashMap<Vec<u32>, u32> = HashMap::new();
         for class in 0..graph.classes.len() {
@@ -87,7 +87,7 @@ impl MaskedGraph {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::Triple;
+    use super::super::{Sizes, Triple};
     use super::*;
 
     type Members = Vec<Vec<Vec<u32>>>;
@@ -109,7 +109,7 @@ mod tests {
             picks in prop::collection::vec(prop::collection::vec(0usize..40, 0..8), 1..4),
         ) {
             let facts: Vec<Triple> = facts.iter().map(|&(h, p, t)| Triple::new(h, p, t)).collect();
-            let graph = ClassMatrix::new(5, 3, 0, &facts, &[]);
+            let graph = ClassMatrix::new(Sizes { entities: 5, predicates: 3, properties: 0 }, &facts, &[]);
             let mut masked = MaskedGraph::new(&graph, Predicate(1));
             for picks in picks {
                 let of_target: Vec<Triple> = facts.iter().filter(|fact| fact.predicate.0 == 1).copied().collect();
@@ -117,7 +117,7 @@ mod tests {
                 let pairs: Vec<_> = hidden.iter().map(|fact| (fact.head, fact.tail)).collect();
                 let rest: Vec<Triple> = facts.iter().filter(|fact| !hidden.contains(fact)).copied().collect();
                 let masked = masked.without(&pairs);
-                prop_assert_eq!(fillers(masked), fillers(&ClassMatrix::new(5, 3, 0, &rest, &[])));
+                prop_assert_eq!(fillers(masked), fillers(&ClassMatrix::new(Sizes { entities: 5, predicates: 3, properties: 0 }, &rest, &[])));
                 for entity in 0..5 {
                     for link in masked.row(entity) {
                         let back = masked.class(entity, link.entity as usize).expect("linked both ways");

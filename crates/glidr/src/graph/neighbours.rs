@@ -1,8 +1,10 @@
-//! Facts as the solver reads them: for every predicate, sorted lists of neighbours both ways.
+//! For every predicate, sorted lists of neighbours in both directions.
+//!
+//! In: facts. Out: [`Neighbours`], which exact evaluation reads.
 
 use std::borrow::Cow;
 
-use super::{ClassMatrix, Entity, Predicate, Property, PropertyFact, Triple};
+use super::{Entity, Predicate, Property, PropertyFact, Sizes, Triple};
 
 /// Rows of sorted numbers, one after the other.
 #[derive(Clone, Debug, Default)]
@@ -40,13 +42,8 @@ pub struct Neighbours {
 
 impl Neighbours {
     /// The given facts; facts given twice count once.
-    pub fn new(
-        entities: usize,
-        predicates: usize,
-        properties: usize,
-        facts: &[Triple],
-        property_facts: &[PropertyFact],
-    ) -> Self {
+    pub fn new(sizes: Sizes, facts: &[Triple], property_facts: &[PropertyFact]) -> Self {
+        let Sizes { entities, predicates, properties } = sizes;
         let mut of: Vec<Vec<(u32, u32)>> = vec![Vec::new(); predicates];
         for fact in facts {
             of[fact.predicate.index()].push((fact.head.0, fact.tail.0));
@@ -142,49 +139,23 @@ impl Neighbours {
     }
 }
 
-impl From<&ClassMatrix> for Neighbours {
-    /// The facts of a graph: all whose value is above 0.
-    fn from(graph: &ClassMatrix) -> Self {
-        let (predicates, properties) = (graph.predicates(), graph.properties());
-        let (mut facts, mut property_facts) = (Vec::new(), Vec::new());
-        for entity in 0..graph.entities() {
-            for link in graph.row(entity) {
-                let members = graph.classes().members(link.class as usize);
-                for member in members.iter().filter(|member| member.value > 0.0) {
-                    if (member.filler as usize) < predicates {
-                        facts.push(Triple::new(link.entity, member.filler, entity as u32));
-                    }
-                }
-            }
-            let kind = graph.kinds().members(graph.kind(entity) as usize);
-            property_facts.extend(kind.iter().filter(|member| member.value > 0.0).map(|member| {
-                PropertyFact { entity: Entity(entity as u32), property: Property(member.filler) }
-            }));
-        }
-        Neighbours::new(graph.entities(), predicates, properties, &facts, &property_facts)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn facts_are_found_both_ways_and_survive_a_graph() {
+    fn facts_are_found_in_both_directions_and_one_can_be_left_out() {
         let facts = [Triple::new(0, 1, 2), Triple::new(0, 1, 1), Triple::new(0, 1, 2), Triple::new(2, 0, 2)];
         let property_facts = [PropertyFact { entity: Entity(1), property: Property(0) }];
-        for index in [
-            Neighbours::new(3, 2, 1, &facts, &property_facts),
-            Neighbours::from(&ClassMatrix::new(3, 2, 1, &facts, &property_facts)),
-        ] {
-            assert_eq!(index.tails(Predicate(1), Entity(0)), [1, 2]);
-            assert_eq!(index.heads(Predicate(1), Entity(2)), [0]);
-            assert_eq!(index.owners(Property(0)), [1]);
-            assert_eq!((index.count(Predicate(1)), index.count(Predicate(0))), (2, 1));
-            let left_out = Some(Triple::new(0, 1, 2));
-            assert_eq!(index.neighbours(Predicate(1), true, 0, left_out).as_ref(), [1]);
-            assert!(index.neighbours(Predicate(1), false, 2, left_out).is_empty());
-            assert_eq!(index.neighbours(Predicate(0), false, 2, left_out).as_ref(), [2]);
-        }
+        let sizes = Sizes { entities: 3, predicates: 2, properties: 1 };
+        let index = Neighbours::new(sizes, &facts, &property_facts);
+        assert_eq!(index.tails(Predicate(1), Entity(0)), [1, 2]);
+        assert_eq!(index.heads(Predicate(1), Entity(2)), [0]);
+        assert_eq!(index.owners(Property(0)), [1]);
+        assert_eq!((index.count(Predicate(1)), index.count(Predicate(0))), (2, 1));
+        let left_out = Some(Triple::new(0, 1, 2));
+        assert_eq!(index.neighbours(Predicate(1), true, 0, left_out).as_ref(), [1]);
+        assert!(index.neighbours(Predicate(1), false, 2, left_out).is_empty());
+        assert_eq!(index.neighbours(Predicate(0), false, 2, left_out).as_ref(), [2]);
     }
 }

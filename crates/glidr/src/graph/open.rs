@@ -111,8 +111,14 @@ impl Dataset {
             }
         }
         let names = vocabulary(&sets);
-        let mut dataset =
-            Dataset { source, names, splits: Default::default(), property_facts: Vec::new(), warnings };
+        let mut dataset = Dataset {
+            source,
+            names,
+            splits: Default::default(),
+            property_facts: Vec::new(),
+            warnings,
+            graphs: Default::default(),
+        };
         for (split, set) in Split::ALL.into_iter().zip(&sets) {
             dataset.take_split(split, set);
         }

@@ -43,6 +43,17 @@ pub struct PropertyFact {
     pub property: Property,
 }
 
+/// How many entities, predicates and properties there are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sizes {
+    /// Entities.
+    pub entities: usize,
+    /// Binary predicates.
+    pub predicates: usize,
+    /// Properties.
+    pub properties: usize,
+}
+
 impl Entity {
     /// The number as an index.
     pub fn index(self) -> usize {

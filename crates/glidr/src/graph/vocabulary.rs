@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{Entity, Predicate, Property};
+use super::{Entity, Predicate, Property, Sizes};
 use crate::error::{Error, Result};
 
 /// So few names are all offered when none looks like the one asked for.
@@ -106,6 +106,15 @@ pub struct Vocabulary {
 }
 
 impl Vocabulary {
+    /// How many names of each kind there are.
+    pub fn sizes(&self) -> Sizes {
+        Sizes {
+            entities: self.entities.len(),
+            predicates: self.predicates.len(),
+            properties: self.properties.len(),
+        }
+    }
+
     /// The entity called `name`, or an error with the nearest names.
     pub fn entity(&self, name: &str) -> Result<Entity> {
         self.entities.number("entity", name).map(Entity)

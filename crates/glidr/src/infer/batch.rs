@@ -102,12 +102,12 @@ impl<'g> Near<'g> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::graph::Triple;
+    use crate::graph::{Sizes, Triple};
 
     #[test]
     fn neighbours_by_lane_and_by_entity_are_the_same_links() {
         let facts = [Triple::new(0, 0, 1), Triple::new(1, 0, 2), Triple::new(3, 1, 1), Triple::new(2, 1, 2)];
-        let graph = ClassMatrix::new(4, 2, 0, &facts, &[]);
+        let graph = ClassMatrix::new(Sizes { entities: 4, predicates: 2, properties: 0 }, &facts, &[]);
         let batch = Batch::<8>::new(&graph, &[(Entity(1), Entity(2)), (Entity(2), Entity(0))]);
         for side in 0..2 {
             let mut by_lane: Vec<(u32, u32, u32)> = (0..8)

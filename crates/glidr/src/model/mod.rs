@@ -6,6 +6,8 @@ mod extract;
 mod file;
 mod training;
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 pub(crate) use container::{Container, Tensor};
@@ -13,7 +15,9 @@ pub use extract::Extraction;
 pub use training::{Negative, Positives, RuleWeights, Training};
 
 use crate::error::{Error, Result};
-use crate::graph::{Background, ClassMatrix, Dataset, Names, Predicate, Property, PropertyFact, Triple};
+use crate::graph::{
+    Background, Dataset, KnowledgeGraph, Names, Predicate, Property, PropertyFact, Sizes, Triple, Vocabulary,
+};
 use crate::infer::{Logits, Slots, Weights};
 use crate::rule::{Rule, RuleNames, Schema};
 
@@ -67,7 +71,7 @@ pub struct SoftModel {
 #[derive(Clone, Debug)]
 pub struct View {
     /// The background graph; entities have the data set's numbers, predicates the model's.
-    pub graph: ClassMatrix,
+    pub graph: Arc<KnowledgeGraph>,
     /// Predicates and properties of the model that the data lacks.
     pub lacking: Vec<String>,
 }
@@ -109,20 +113,6 @@ impl SoftModel {
         without: Option<Triple>,
     ) -> Result<View> {
         let names = data.names();
-        let predicate = |number: u32| self.predicates.find(names.predicates.name(number));
-        let property = |number: u32| self.properties.find(names.properties.name(number));
-        let facts: Vec<Triple> = background
-            .splits()
-            .iter()
-            .flat_map(|&split| data.split(split))
-            .filter(|&&fact| Some(fact) != without)
-            .filter_map(|fact| Some(Triple { predicate: Predicate(predicate(fact.predicate.0)?), ..*fact }))
-            .collect();
-        let property_facts: Vec<PropertyFact> = data
-            .property_facts()
-            .iter()
-            .filter_map(|fact| Some(PropertyFact { property: Property(property(fact.property.0)?), ..*fact }))
-            .collect();
         if self.predicates.list().iter().all(|name| names.predicates.find(name).is_none()) {
             return Err(Error::Mismatch(format!(
                 "the model's predicates must occur in the data, but {} has none of them: {}",
@@ -130,9 +120,35 @@ impl SoftModel {
                 self.predicates.list().join(", ")
             )));
         }
-        let sizes = (names.entities.len(), self.predicates.len(), self.properties.len());
-        let graph = ClassMatrix::new(sizes.0, sizes.1, sizes.2, &facts, &property_facts);
+        let graph = data.graph(background);
+        let without = without.filter(|&fact| graph.holds(fact)).map(|fact| Arc::new(graph.without(fact)));
+        let graph = without.as_ref().unwrap_or(graph);
+        let graph = if (&self.predicates, &self.properties) == (&names.predicates, &names.properties) {
+            Arc::clone(graph)
+        } else {
+            Arc::new(self.renumbered(graph, names))
+        };
         Ok(View { graph, lacking: self.lacking(data) })
+    }
+
+    /// The facts of a graph under the model's numbers; facts about what the model does not know are dropped.
+    fn renumbered(&self, graph: &KnowledgeGraph, names: &Vocabulary) -> KnowledgeGraph {
+        let predicates: Vec<Option<u32>> =
+            names.predicates.list().iter().map(|name| self.predicates.find(name)).collect();
+        let properties: Vec<Option<u32>> =
+            names.properties.list().iter().map(|name| self.properties.find(name)).collect();
+        let facts = graph.facts().iter().filter_map(|fact| {
+            Some(Triple { predicate: Predicate(predicates[fact.predicate.index()]?), ..*fact })
+        });
+        let property_facts = graph.property_facts().iter().filter_map(|fact| {
+            Some(PropertyFact { property: Property(properties[fact.property.index()]?), ..*fact })
+        });
+        let sizes = Sizes {
+            entities: graph.entities(),
+            predicates: self.predicates.len(),
+            properties: self.properties.len(),
+        };
+        KnowledgeGraph::new(sizes, facts.collect(), property_facts.collect())
     }
 
     /// The model's predicates and properties that `data` lacks.

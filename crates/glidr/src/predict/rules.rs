@@ -44,7 +44,7 @@ impl TargetRules {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::graph::{ClassMatrix, Predicate, Triple};
+    use crate::graph::{Predicate, Sizes, Triple};
     use crate::rule::{Aggregation, Atom, Literal, Rule, Term, Weight, WeightedRule};
 
     #[test]
@@ -55,7 +55,7 @@ mod tests {
             tail: Entity(tail),
         };
         let facts = [fact(0, 0, 1), fact(1, 0, 2), fact(1, 3, 1)];
-        let facts = Neighbours::from(&ClassMatrix::new(4, 3, 0, &facts, &[]));
+        let facts = Neighbours::new(Sizes { entities: 4, predicates: 3, properties: 0 }, &facts, &[]);
         let weighed = |predicate, tail, head| {
             let atom = Atom::Pair(Predicate(predicate), Term::X, Term::Y);
             let rule = Rule::new(Predicate(2), &[Literal::any_of(vec![atom])]);

@@ -183,13 +183,25 @@ impl Ranking {
         let facts =
             self.held_out(data, |predicate| model.ranks(data.names().predicates.name(predicate.0)))?;
         let truth = truth(data);
-        let tasks =
-            tasks(model, data, &facts, self.at_once(&view.graph), &irreflexive(data, self.self_answers));
+        let tasks = tasks(
+            model,
+            data,
+            &facts,
+            self.at_once(view.graph.adjacency()),
+            &irreflexive(data, self.self_answers),
+        );
         let (done, all) = (AtomicUsize::new(0), 2 * facts.len());
         let questions = questions(&facts);
         let prepare = |task: &Task| {
             let prepare = |ensemble| {
-                Scorer::with_engine(self.engine, ensemble, model.schema, &view.graph, rounds, self.hard)
+                Scorer::with_engine(
+                    self.engine,
+                    ensemble,
+                    model.schema,
+                    view.graph.adjacency(),
+                    rounds,
+                    self.hard,
+                )
             };
             (task.predicate, task.ensemble.map(prepare))
         };
@@ -206,7 +218,7 @@ impl Ranking {
                 let scorer = ready.as_ref().and_then(|(_, scorer)| scorer.as_ref());
                 let known = Known { questions: &questions, truth: &truth };
                 let found = match scorer.and_then(Scorer::opened).filter(|_| by_bounds) {
-                    Some(mut opened) => self.answer_openly(task, &mut opened, &view.graph, known),
+                    Some(mut opened) => self.answer_openly(task, &mut opened, view.graph.adjacency(), known),
                     None => self.answer(task, scorer, known, view.graph.entities(), by_bounds),
                 };
                 watch(done.fetch_add(found.len(), Ordering::Relaxed) + found.len(), all);

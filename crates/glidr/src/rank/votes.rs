@@ -56,7 +56,8 @@ impl SoftModel {
             if let Some(target) = target.map(Predicate).filter(|_| !votes.is_empty()) {
                 let irreflexive = refused[target.0 as usize];
                 let (engine, rounds) = (self.training.engine, self.training.rounds);
-                let scorer = Scorer::with_engine(engine, &ensemble, self.schema, &view.graph, rounds, None);
+                let scorer =
+                    Scorer::with_engine(engine, &ensemble, self.schema, view.graph.adjacency(), rounds, None);
                 votes = fit(&contests(&scorer, target, &direction, &truth, irreflexive), &votes);
             }
             watch(done.fetch_add(1, Ordering::Relaxed) + 1, all);

@@ -217,13 +217,13 @@ impl<'a> Walk<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::graph::Triple;
+    use crate::graph::{Sizes, Triple};
     use crate::solve::{Limits, Solver};
 
     #[test]
     fn a_body_walked_gives_the_answers_of_its_rule() {
         let triples: Vec<Triple> = (0..50u32).map(|n| Triple::new(n * 7 % 11, n % 3, n * n % 11)).collect();
-        let facts = Neighbours::new(11, 3, 0, &triples, &[]);
+        let facts = Neighbours::new(Sizes { entities: 11, predicates: 3, properties: 0 }, &triples, &[]);
         let walk = Walk::new(&facts);
         let marks: Vec<Mark> = (0..6)
             .flat_map(|step| [None, Some(2), Some(4)].map(|constant| Mark { step, constant }))

@@ -56,7 +56,7 @@ impl Both<'_> {
         let (ranking, model, data) = (&self.ranking, self.model, self.data);
         let held_out =
             ranking.held_out(data, |predicate| model.ranks(data.names().predicates.name(predicate.0)))?;
-        let facts = Neighbours::from(&Background::Train.graph(data, None));
+        let facts = data.graph(Background::Train).neighbours();
         let view = model.view(data, Background::Train)?;
         let (truth, questions) = (truth(data), questions(&held_out));
         let mut tasks: BTreeMap<(Predicate, Direction), Vec<Entity>> = BTreeMap::new();
@@ -68,8 +68,8 @@ impl Both<'_> {
         }
         let room = Room {
             both: self,
-            graph: &view.graph,
-            facts: &facts,
+            graph: view.graph.adjacency(),
+            facts,
             questions: &questions,
             truth: &truth,
             irreflexive: irreflexive(data, ranking.self_answers),

@@ -165,13 +165,17 @@ fn chain(rule: &Rule) -> Option<[Step; 2]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::graph::PropertyFact;
+    use crate::graph::{PropertyFact, Sizes};
 
     #[test]
     fn branches_are_what_some_entities_have_and_others_do_not() {
         let facts = [Triple::new(0, 0, 1), Triple::new(1, 0, 0), Triple::new(0, 1, 1)];
         let property_facts = [PropertyFact { entity: Entity(0), property: Property(0) }];
-        let branches = Branches::new(&Neighbours::new(2, 3, 1, &facts, &property_facts));
+        let branches = Branches::new(&Neighbours::new(
+            Sizes { entities: 2, predicates: 3, properties: 1 },
+            &facts,
+            &property_facts,
+        ));
         // Predicate 0 has both entities as heads and as tails, predicate 2 nobody.
         let expected = [Branch::Heads(Predicate(1)), Branch::Tails(Predicate(1)), Branch::Has(Property(0))];
         assert_eq!(branches.all, expected);
@@ -189,7 +193,7 @@ mod tests {
                 facts.extend([Triple::new(x, 0, y), Triple::new(z, 3, 30)]);
             }
         }
-        let facts = Neighbours::new(31, 4, 0, &facts, &[]);
+        let facts = Neighbours::new(Sizes { entities: 31, predicates: 4, properties: 0 }, &facts, &[]);
         let pair = |p, a, b| Literal::any_of(vec![Atom::Pair(Predicate(p), a, b)]);
         let chain = [pair(1, Term::X, Term::Z(1)), pair(2, Term::Z(1), Term::Y)];
         let rule = Rule::new(Predicate(0), &chain);

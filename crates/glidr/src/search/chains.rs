@@ -94,7 +94,7 @@ pub(super) fn both(a: &Rule, b: &Rule) -> Option<Rule> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::graph::{Neighbours, PropertyFact, Triple};
+    use crate::graph::{KnowledgeGraph, Sizes, Triple};
     use crate::solve::{Limits, Solver};
 
     #[test]
@@ -103,14 +103,15 @@ mod tests {
         for n in 0..60u32 {
             facts.push(Triple::new(n * 7 % 11, n % 3, n * n % 11));
         }
-        let graph = ClassMatrix::new(11, 3, 0, &facts, &[] as &[PropertyFact]);
-        let index = Neighbours::from(&graph);
+        let sizes = Sizes { entities: 11, predicates: 3, properties: 0 };
+        let graph = KnowledgeGraph::new(sizes, facts, Vec::new());
+        let index = graph.neighbours();
         for target in (0..3).map(Predicate) {
             let pairs: Vec<_> = index.pairs(target).collect();
-            let found = chains(&graph, target, &pairs, 1);
+            let found = chains(graph.adjacency(), target, &pairs, 1);
             assert!(found.len() > 20, "{}", found.len());
             for (rule, count) in found {
-                let measures = rule.measure(&index, Limits::default()).expect("a sound rule").value;
+                let measures = rule.measure(index, Limits::default()).expect("a sound rule").value;
                 assert_eq!(measures.support, count, "{rule:?}");
             }
         }
@@ -119,12 +120,13 @@ mod tests {
     #[test]
     fn folding_two_joined_bodies_drops_variables_and_changes_no_answer() {
         let facts: Vec<Triple> = (0..60u32).map(|n| Triple::new(n * 7 % 11, n % 3, n * n % 11)).collect();
-        let graph = ClassMatrix::new(11, 3, 0, &facts, &[] as &[PropertyFact]);
-        let index = Neighbours::from(&graph);
+        let sizes = Sizes { entities: 11, predicates: 3, properties: 0 };
+        let graph = KnowledgeGraph::new(sizes, facts, Vec::new());
+        let index = graph.neighbours();
         let answers =
-            |rule: &Rule| Solver::new(rule, &index, Limits::default()).expect("a sound rule").answers().value;
+            |rule: &Rule| Solver::new(rule, index, Limits::default()).expect("a sound rule").answers().value;
         let pairs: Vec<_> = index.pairs(Predicate(0)).collect();
-        let found = chains(&graph, Predicate(0), &pairs, 1);
+        let found = chains(graph.adjacency(), Predicate(0), &pairs, 1);
         let mut shorter = 0;
         for (a, _) in found.iter().step_by(3) {
             for (b, _) in found.iter().step_by(4) {

@@ -79,7 +79,7 @@ impl Contests {
             _ => vec![false; self.places],
         };
         let d_scores = |scores: &[f64], d_scores: &mut [f64]| {
-            listwise_adjoint(&self.all, &masked_negatives, scores, d_scores)
+            listwise_adjoint(&self.all, &masked_negatives, scores, d_scores);
         };
         let steps = if from.is_some() { STEPS / 3 } else { STEPS };
         descend(self.places, &fires, &d_scores, Descent { l2, from, steps, look: LOOK })
@@ -105,14 +105,15 @@ impl Contests {
 mod tests {
     use super::super::sampled::tests::{scored, with_two_answers};
     use super::*;
-    use crate::graph::{ClassMatrix, Entity, Neighbours, Predicate, Triple};
+    use crate::graph::{Entity, Neighbours, Predicate, Sizes, Triple};
     use crate::search::bodies::Walk;
 
     /// Questions of two facts and of one of *valid*, each with two rivals.
     fn lines() -> Lines {
         let pairs = [(0, 1), (0, 2), (3, 1), (4, 2)];
         let fact = |(head, tail)| Triple { head: Entity(head), predicate: Predicate(0), tail: Entity(tail) };
-        let facts = Neighbours::from(&ClassMatrix::new(7, 1, 0, &pairs.map(fact), &[]));
+        let facts =
+            Neighbours::new(Sizes { entities: 7, predicates: 1, properties: 0 }, &pairs.map(fact), &[]);
         let mut lines = Lines::new(&Walk::new(&facts), Predicate(0), &pairs[..3], &[(5, 1)], &[(5, 1)]);
         for line in &mut lines.all {
             for entity in [6, 4] {

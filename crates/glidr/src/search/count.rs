@@ -129,7 +129,7 @@ impl Lines {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::graph::{Entity, Neighbours, Triple};
+    use crate::graph::{Entity, Neighbours, Sizes, Triple};
     use crate::search::bodies::{IS, Mark};
     use crate::search::lines::Holds;
     use crate::solve::{Limits, Solver};
@@ -137,7 +137,7 @@ mod tests {
     #[test]
     fn what_a_body_counts_and_fires_on_is_what_its_rule_says() {
         let triples: Vec<Triple> = (0..50u32).map(|n| Triple::new(n * 7 % 11, n % 3, n * n % 11)).collect();
-        let facts = Neighbours::new(11, 3, 0, &triples, &[]);
+        let facts = Neighbours::new(Sizes { entities: 11, predicates: 3, properties: 0 }, &triples, &[]);
         let (walk, target, leasts) = (Walk::new(&facts), Predicate(1), [1, 2, 3]);
         let known: Vec<(u32, u32)> = facts.pairs(target).map(|(head, tail)| (head.0, tail.0)).collect();
         let all = (0..11).flat_map(|head| (0..11).map(move |tail| (head, tail)));
@@ -188,7 +188,7 @@ mod tests {
     #[test]
     fn a_body_that_answers_too_much_or_follows_too_many_links_counts_nothing() {
         let triples: Vec<Triple> = (0..200u32).map(|n| Triple::new(n % 40, 0, 40 + n % 37)).collect();
-        let facts = Neighbours::new(80, 1, 0, &triples, &[]);
+        let facts = Neighbours::new(Sizes { entities: 80, predicates: 1, properties: 0 }, &triples, &[]);
         let known: Vec<(u32, u32)> = facts.pairs(Predicate(0)).map(|(head, tail)| (head.0, tail.0)).collect();
         let walk = Walk::new(&facts);
         let lines = Lines::new(&walk, Predicate(0), &known, &[], &[]);

@@ -65,7 +65,7 @@ impl Setting<'_> {
             both: PAIRED,
             constants: search.base / 4,
         };
-        let listed = bodies(walk, &self.graph, target, listed, facts.len(), search.least_support, most);
+        let listed = bodies(walk, self.graph, target, listed, facts.len(), search.least_support, most);
         let mut answered: HashSet<u64> = HashSet::new();
         let (mut measured, mut counted, mut ended) = (Vec::<Measured>::new(), 0, Ended::Complete);
         let mut links = ALL_LINKS;

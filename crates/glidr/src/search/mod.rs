@@ -144,8 +144,8 @@ pub struct Searched {
 struct Setting<'a> {
     search: &'a Search,
     data: &'a Dataset,
-    graph: ClassMatrix,
-    facts: Neighbours,
+    graph: &'a ClassMatrix,
+    facts: &'a Neighbours,
     model: Option<&'a SoftModel>,
     extra: &'a [Rule],
     irreflexive: Vec<bool>,
@@ -165,17 +165,17 @@ impl Search {
         watch: &(dyn Fn(usize) + Sync),
     ) -> Result<Searched> {
         let names = data.names();
-        let graph = Background::Train.graph(data, None);
-        let (entities, facts) = (graph.entities(), Neighbours::from(&graph));
+        let graph = data.graph(Background::Train);
+        let (entities, facts, graph) = (graph.entities(), graph.neighbours(), graph.adjacency());
         let irreflexive = irreflexive(data, self.self_answers);
         let is_large = entities * entities > large::MOST_PAIRS;
-        let branches = (self.branched > 0 && !is_large).then(|| Branches::new(&facts));
+        let branches = (self.branched > 0 && !is_large).then(|| Branches::new(facts));
         let setting = Setting { search: self, data, graph, facts, model, extra, irreflexive, branches };
         for rule in extra {
-            Solver::new(rule, &setting.facts, Limits::default())?;
+            Solver::new(rule, setting.facts, Limits::default())?;
         }
         let done = AtomicUsize::new(0);
-        let walk = is_large.then(|| Walk::new(&setting.facts));
+        let walk = is_large.then(|| Walk::new(setting.facts));
         let tried: Vec<Tried> = targets
             .par_iter()
             .map(|&target| {

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 
 use crate::error::Result;
 use crate::graph::Direction;
-use crate::graph::{Background, Dataset, Entity, Neighbours, Predicate, Triple};
+use crate::graph::{Background, Dataset, Entity, Predicate, Triple};
 use crate::rank::{REFUSED, Rank, Ranked, Ranking, TIE, count, irreflexive, questions, truth};
 use crate::rule::TargetRules;
 use crate::solve::{Ended, Limits};
@@ -25,7 +25,7 @@ impl Ranking {
     ) -> Result<(Ranked, Ended)> {
         let names = data.names();
         let entities = names.entities.len();
-        let facts = Neighbours::from(&Background::Train.graph(data, None));
+        let facts = data.graph(Background::Train).neighbours();
         let held_out = self.held_out(data, |predicate| targets.is_empty() || targets.contains(&predicate))?;
         let (truth, questions, irreflexive) =
             (truth(data), questions(&held_out), irreflexive(data, self.self_answers));
@@ -38,7 +38,7 @@ impl Ranking {
             .par_iter()
             .map(|(&(predicate, direction), known)| {
                 let set = sets.iter().find(|set| set.target == predicate);
-                let solvers = set.map(|set| set.solvers(&facts, limits)).transpose()?.unwrap_or_default();
+                let solvers = set.map(|set| set.solvers(facts, limits)).transpose()?.unwrap_or_default();
                 let (mut ranks, mut how) = (Vec::new(), Ended::Complete);
                 for &known in known {
                     let key = (predicate, direction, known);

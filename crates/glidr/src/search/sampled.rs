@@ -96,13 +96,13 @@ impl Lines {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::graph::{ClassMatrix, Entity, Neighbours, Predicate, Triple};
+    use crate::graph::{Entity, Neighbours, Predicate, Sizes, Triple};
     use crate::search::bodies::Walk;
 
     /// One question of *valid* for the tails of 5 with two answers, 1 and 2, and three rivals, 3, 4 and 6.
     pub fn with_two_answers() -> Lines {
         let fact = Triple { head: Entity(5), predicate: Predicate(0), tail: Entity(0) };
-        let facts = Neighbours::from(&ClassMatrix::new(7, 1, 0, &[fact], &[]));
+        let facts = Neighbours::new(Sizes { entities: 7, predicates: 1, properties: 0 }, &[fact], &[]);
         let valid = [(5, 1), (5, 2)];
         let mut lines = Lines::new(&Walk::new(&facts), Predicate(0), &[(5, 0)], &valid, &valid);
         for line in lines.all.iter_mut().filter(|line| line.direction == Direction::Tail) {

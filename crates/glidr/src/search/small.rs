@@ -63,7 +63,7 @@ impl Setting<'_> {
                 candidate.as_ref().map(|candidate| candidate.confidence)
             });
         }
-        for (rule, _) in chains::chains(&self.graph, target, positives, search.least_support)
+        for (rule, _) in chains::chains(self.graph, target, positives, search.least_support)
             .into_iter()
             .take(search.chains)
         {
@@ -101,7 +101,7 @@ impl Setting<'_> {
         for Candidate { rule, confidence, answers } in best {
             let parent = Parent { rule, confidence: *confidence, answers };
             let rules =
-                branches.promising(&parent, &self.facts, self.search.least_support, self.search.smoothing);
+                branches.promising(&parent, self.facts, self.search.least_support, self.search.smoothing);
             longer.extend(rules.into_iter().map(|rule| (*confidence, rule)));
         }
         longer
@@ -127,7 +127,7 @@ impl Setting<'_> {
     /// Measures a rule; none where it finds too little, or says too much, to be of use.
     fn candidate(&self, rule: &Rule, positives: usize) -> Option<Candidate> {
         let limits = Limits { time: self.search.time, answers: Some(positives * MOST_ANSWERS) };
-        let solver = Solver::new(rule, &self.facts, limits).ok()?;
+        let solver = Solver::new(rule, self.facts, limits).ok()?;
         let mut found = solver.leave_one_out_answers();
         if self.irreflexive[rule.target.0 as usize] {
             found.value.retain(|(head, tail)| head != tail);
@@ -164,7 +164,7 @@ impl Setting<'_> {
     /// Whether a shorter rule has an answer more that is no fact; most have, and one is found soon.
     fn says_more(&self, shorter: &Rule, than: &Candidate) -> bool {
         let limits = Limits { time: self.search.time, answers: None };
-        let Ok(solver) = Solver::new(shorter, &self.facts, limits) else { return true };
+        let Ok(solver) = Solver::new(shorter, self.facts, limits) else { return true };
         let target = shorter.target;
         (0..self.facts.entities() as u32).map(Entity).any(|head| {
             let own = self.irreflexive[target.index()].then_some(head);

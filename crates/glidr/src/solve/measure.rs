@@ -76,7 +76,7 @@ impl Rule {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::graph::Predicate;
+    use crate::graph::{Predicate, Sizes};
     use crate::rule::{Atom, Literal, Term};
 
     fn literal(predicate: u32, a: Term, b: Term) -> Literal {
@@ -86,7 +86,7 @@ mod tests {
     #[test]
     fn a_rule_gets_no_credit_for_the_fact_it_is_asked_about() {
         let facts = [Triple::new(0, 0, 1), Triple::new(1, 0, 0), Triple::new(2, 0, 3), Triple::new(3, 1, 3)];
-        let facts = Neighbours::new(4, 2, 0, &facts, &[]);
+        let facts = Neighbours::new(Sizes { entities: 4, predicates: 2, properties: 0 }, &facts, &[]);
         let measure = |body: &[Literal]| {
             Rule::new(Predicate(0), body).measure(&facts, Limits::default()).expect("a sound rule").value
         };
@@ -103,7 +103,7 @@ mod tests {
     #[test]
     fn held_out_facts_give_precision_and_recall() {
         let facts = [Triple::new(0, 1, 1), Triple::new(1, 1, 2), Triple::new(2, 1, 3), Triple::new(0, 0, 1)];
-        let facts = Neighbours::new(5, 2, 0, &facts, &[]);
+        let facts = Neighbours::new(Sizes { entities: 5, predicates: 2, properties: 0 }, &facts, &[]);
         let rule = Rule::new(Predicate(0), &[literal(1, Term::X, Term::Y)]);
         let solver = Solver::new(&rule, &facts, Limits::default()).expect("a sound rule");
         let found = solver.measure_on(&[(Entity(1), Entity(2)), (Entity(4), Entity(4))]);

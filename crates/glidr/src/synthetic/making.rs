@@ -1,5 +1,6 @@
 //! Facts that make planted rules true, and random ones around them.
 
+use crate::graph::Sizes;
 use std::collections::HashSet;
 
 use rand::RngExt;
@@ -40,7 +41,7 @@ impl<'g> Making<'g> {
                         self.facts.insert(Triple { head, predicate, tail });
                     }
                     Atom::Own(property, _) => {
-                        self.property_facts.push(PropertyFact { entity: head, property })
+                        self.property_facts.push(PropertyFact { entity: head, property });
                     }
                     Atom::Is(..) => unreachable!("planted rules have no constants"),
                 }
@@ -87,9 +88,7 @@ impl<'g> Making<'g> {
     pub fn answers(&self, plants: &[Plant]) -> Result<Vec<Vec<Triple>>> {
         let wanted = self.wanted;
         let facts = Neighbours::new(
-            wanted.entities,
-            wanted.predicates,
-            wanted.properties,
+            Sizes { entities: wanted.entities, predicates: wanted.predicates, properties: wanted.properties },
             &self.sorted(),
             &self.property_facts,
         );

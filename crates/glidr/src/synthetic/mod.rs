@@ -294,7 +294,7 @@ impl Generated {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::graph::{Background, Neighbours};
+    use crate::graph::Background;
     use crate::solve::{Limits, Solver};
 
     fn small() -> Generator {
@@ -304,9 +304,9 @@ mod tests {
     #[test]
     fn without_noise_the_facts_of_a_planted_target_are_the_answers_of_its_rule() {
         let made = small().run().expect("sound settings");
-        let facts = Neighbours::from(&Background::Facts.graph(&made.data, None));
+        let facts = made.data.graph(Background::Facts).neighbours();
         for rule in &made.rules {
-            let answers = Solver::new(rule, &facts, Limits::default()).expect("a sound rule").answers().value;
+            let answers = Solver::new(rule, facts, Limits::default()).expect("a sound rule").answers().value;
             let mut known: Vec<(Entity, Entity)> = Split::ALL
                 .iter()
                 .flat_map(|&split| made.data.split(split))
@@ -337,10 +337,10 @@ mod tests {
     #[test]
     fn every_literal_of_a_planted_rule_counts() {
         let made = small().run().expect("sound settings");
-        let facts = Neighbours::from(&Background::Facts.graph(&made.data, None));
+        let facts = made.data.graph(Background::Facts).neighbours();
         for rule in &made.rules {
             let count = |rule: &Rule| {
-                Solver::new(rule, &facts, Limits::default()).expect("a sound rule").answers().value.len()
+                Solver::new(rule, facts, Limits::default()).expect("a sound rule").answers().value.len()
             };
             for place in 0..rule.body().len() {
                 assert!(count(&rule.without(place)) > count(rule), "{}", made.show(rule));

@@ -12,7 +12,7 @@ mod sample;
 mod unit;
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, mpsc};
+use std::sync::{Arc, Mutex, MutexGuard, mpsc};
 use std::time::Duration;
 
 pub use adamw::AdamW;
@@ -23,7 +23,7 @@ pub(crate) use sample::Sampler;
 use unit::{Setting, Unit};
 
 use crate::error::{Error, Result};
-use crate::graph::{Background, ClassMatrix, Dataset, MaskedGraph, Predicate, Split};
+use crate::graph::{Background, Dataset, KnowledgeGraph, MaskedGraph, Predicate, Split};
 use crate::infer::{Engine, Sparse, Tape};
 use crate::model::{DataMark, Ensemble, Positives, RuleWeights, SoftModel, SoftRule, Training};
 use crate::rule::{Clause, Filling, Schema, parse_rules};
@@ -71,7 +71,7 @@ pub struct Run<'d> {
     mark: DataMark,
     engine: Engine,
     /// The background of training, and of validation.
-    graphs: [ClassMatrix; 2],
+    graphs: [Arc<KnowledgeGraph>; 2],
     targets: Vec<Predicate>,
     units: Vec<Mutex<Unit>>,
     unit_targets: Vec<Predicate>,
@@ -106,14 +106,14 @@ impl<'d> Run<'d> {
         training.check()?;
         let names = data.names();
         let schema = Schema::new(training.variables, names.predicates.len(), names.properties.len())?;
-        let graph = |background: Background| background.graph(data, None);
+        let graph = |background: Background| Arc::clone(data.graph(background));
         let graphs = match training.positives {
             Positives::Train => [graph(Background::Facts), graph(Background::Train)],
             Positives::All => [graph(Background::Train), graph(Background::Train)],
         };
-        let engine = training.engine.chosen(&graphs[0]);
+        let engine = training.engine.chosen(graphs[0].adjacency());
         let bytes = match engine {
-            Engine::Sparse => Sparse::bytes(&schema, training.rounds, training.batch, &graphs[1]),
+            Engine::Sparse => Sparse::bytes(&schema, training.rounds, training.batch, graphs[1].adjacency()),
             _ => Tape::<64>::bytes(&schema, training.rounds, names.entities.len())
                 .saturating_mul(training.batch.div_ceil(64)),
         };
@@ -223,14 +223,14 @@ impl<'d> Run<'d> {
     fn train_unit(&self, unit: &Mutex<Unit>, room: &mut Room, stop: &AtomicBool) -> Ended {
         let target = lock(unit).target;
         let sampler = Sampler::new(self.data, target, &self.training);
-        let mut masked =
-            (self.training.positives == Positives::All).then(|| MaskedGraph::new(&self.graphs[0], target));
+        let mut masked = (self.training.positives == Positives::All)
+            .then(|| MaskedGraph::new(self.graphs[0].adjacency(), target));
         let setting = Setting {
             training: &self.training,
             schema: self.schema,
             engine: self.engine,
-            training_graph: &self.graphs[0],
-            validation_graph: &self.graphs[1],
+            training_graph: self.graphs[0].adjacency(),
+            validation_graph: self.graphs[1].adjacency(),
             sampler: &sampler,
         };
         loop {

@@ -2,7 +2,7 @@
 //!
 //! Reads `oracle/scores.json` beside the project, or the file that `GLIDR_ORACLE` names.
 
-use glidr::graph::Triple;
+use glidr::graph::{Sizes, Triple};
 use glidr::infer::{Batch, Slots, Tables, Tape};
 use glidr::rule::Schema;
 use glidr::{ClassMatrix, Entity};
@@ -42,7 +42,11 @@ fn every_score_domain_and_gradient_of_the_oracle_is_met_within_1e_5() {
     let mut checked = 0;
     for case in &cases {
         let facts: Vec<Triple> = case.facts.iter().map(|&(h, p, t)| Triple::new(h, p, t)).collect();
-        let graph = ClassMatrix::new(case.entities, case.predicates, 0, &facts, &[]);
+        let graph = ClassMatrix::new(
+            Sizes { entities: case.entities, predicates: case.predicates, properties: 0 },
+            &facts,
+            &[],
+        );
         let schema = Schema::new(case.variables, case.predicates, 0).expect("in range");
         let logits = Slots { pairs: case.theta.concat(), owns: vec![] };
         let weights = Slots::soft(&logits, &schema);

@@ -1,6 +1,6 @@
 //! The paper's own claims, in the hard setting.
 
-use glidr::graph::Triple;
+use glidr::graph::{Sizes, Triple};
 use glidr::infer::{Batch, Outcome, Slots, Tables, Tape};
 use glidr::rule::{Filler, Filling, Schema};
 use glidr::{ClassMatrix, Entity, Predicate};
@@ -43,8 +43,11 @@ fn holds(graph: &ClassMatrix, filling: &Filling, head: u32, tail: u32) -> bool {
 #[test]
 fn an_emptied_domain_means_the_rule_is_false() {
     // r(X, Z), r(Z, Y) on 0 → 1 → 2, 3 → 3
-    let graph =
-        ClassMatrix::new(4, 1, 0, &[Triple::new(0, 0, 1), Triple::new(1, 0, 2), Triple::new(3, 0, 3)], &[]);
+    let graph = ClassMatrix::new(
+        Sizes { entities: 4, predicates: 1, properties: 0 },
+        &[Triple::new(0, 0, 1), Triple::new(1, 0, 2), Triple::new(3, 0, 3)],
+        &[],
+    );
     let schema = Schema::new(3, 1, 0).expect("in range");
     let filling = Filling::new(schema).pair(0, 1, &direct(0)).pair(1, 2, &direct(0));
     for head in 0..4 {
@@ -69,7 +72,7 @@ fn a_fixed_point_on_a_tree_proves_the_rule() {
             Triple::new(mixed % 5, (mixed / 5) % 2, (mixed / 10) % 5)
         };
         let facts: Vec<Triple> = (0..8).map(fact).collect();
-        let graph = ClassMatrix::new(5, 2, 0, &facts, &[]);
+        let graph = ClassMatrix::new(Sizes { entities: 5, predicates: 2, properties: 0 }, &facts, &[]);
         let (head, tail) = (code % 5, (code / 5) % 5);
         let (score, outcome) = settle(&graph, &filling, head, tail);
         let truth = holds(&graph, &filling, head, tail);
@@ -85,7 +88,7 @@ fn a_fixed_point_on_a_loop_does_not_prove_the_rule() {
     // fig:counterexample: e0..e5 = 0..5, e_i = 6, e_j = 7
     let arrows = [(6, 1), (1, 3), (3, 5), (5, 0), (0, 2), (2, 4), (4, 1), (3, 7), (2, 7), (6, 0)];
     let facts: Vec<Triple> = arrows.iter().map(|&(a, b)| Triple::new(a, 0, b)).collect();
-    let graph = ClassMatrix::new(8, 1, 0, &facts, &[]);
+    let graph = ClassMatrix::new(Sizes { entities: 8, predicates: 1, properties: 0 }, &facts, &[]);
     // P12(Z1,Z2), P24(Z2,Z4), P43(Z4,Z3), P32(Z3,Z2), P45(Z4,Z5)
     let filling = Filling::new(Schema::new(5, 1, 0).expect("in range"))
         .pair(0, 1, &direct(0))
@@ -105,7 +108,7 @@ fn chain_like_rules_are_expressible() {
         .pair(1, 2, &direct(1))
         .pair(2, 3, &inverse(0));
     let facts = [Triple::new(0, 0, 1), Triple::new(1, 1, 2), Triple::new(3, 0, 2), Triple::new(3, 0, 0)];
-    let graph = ClassMatrix::new(4, 2, 0, &facts, &[]);
+    let graph = ClassMatrix::new(Sizes { entities: 4, predicates: 2, properties: 0 }, &facts, &[]);
     for (head, tail) in (0..4).flat_map(|h| (0..4).map(move |t| (h, t))) {
         let expected = (head, tail) == (0, 3);
         assert_eq!(settle(&graph, &filling, head, tail).0 > 0.0, expected);
@@ -129,11 +132,11 @@ fn the_example_of_fig_glidr_schema_instance_evaluates_right() {
         Triple::new(1, 3, 3),
         Triple::new(3, 4, 2),
     ];
-    let graph = ClassMatrix::new(4, 5, 0, &all, &[]);
+    let graph = ClassMatrix::new(Sizes { entities: 4, predicates: 5, properties: 0 }, &all, &[]);
     assert_eq!(settle(&graph, &filling, 0, 3), (1.0, Outcome::Settled));
     for left_out in 0..5 {
         let facts: Vec<Triple> = (0..5).filter(|&n| n != left_out).map(|n| all[n]).collect();
-        let graph = ClassMatrix::new(4, 5, 0, &facts, &[]);
+        let graph = ClassMatrix::new(Sizes { entities: 4, predicates: 5, properties: 0 }, &facts, &[]);
         let (score, outcome) = settle(&graph, &filling, 0, 3);
         assert!(
             score == 0.0 && matches!(outcome, Outcome::Emptied(_)),
@@ -146,7 +149,11 @@ fn the_example_of_fig_glidr_schema_instance_evaluates_right() {
 
 #[test]
 fn a_round_limit_is_an_outcome_and_not_an_error() {
-    let graph = ClassMatrix::new(3, 1, 0, &[Triple::new(0, 0, 1), Triple::new(1, 0, 2)], &[]);
+    let graph = ClassMatrix::new(
+        Sizes { entities: 3, predicates: 1, properties: 0 },
+        &[Triple::new(0, 0, 1), Triple::new(1, 0, 2)],
+        &[],
+    );
     let filling =
         Filling::new(Schema::new(3, 1, 0).expect("in range")).pair(0, 1, &direct(0)).pair(1, 2, &direct(0));
     let tables = Tables::new(&Slots::hard(&filling), filling.schema, &graph);

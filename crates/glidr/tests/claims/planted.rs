@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use glidr::Background;
-use glidr::graph::Neighbours;
 use glidr::rule::Rule;
 use glidr::solve::{Limits, Solver};
 use glidr::{Entity, Extraction, Generator, Search, Training};
@@ -29,9 +28,9 @@ fn a_planted_chain_branch_loop_property_and_disjunction_are_found_again() {
     let training = Training { steps: 200, rules: 6, ..Training::default() };
     let model = training.run(&made.data).expect("sound settings");
     let view = model.view(&made.data, Background::Train).expect("the same names");
-    let facts = Neighbours::from(&view.graph);
+    let facts = view.graph.neighbours();
     let answers = |rule: &Rule| -> Pairs {
-        let solver = Solver::new(rule, &facts, Limits::default()).expect("a sound rule");
+        let solver = Solver::new(rule, facts, Limits::default()).expect("a sound rule");
         solver.answers().value.into_iter().collect()
     };
     let search = Search { base: 60, conjunctions: 60, branched: 20, ..Search::default() };

@@ -82,7 +82,7 @@ proptest! {
         let model = model_of(&data, variables, rounds, &logits);
         let view = model.view(&data, Background::Train).expect("the model's own data");
         let engine = if sparse { Engine::Sparse } else { Engine::Dense };
-        let scorer = Scorer::with_engine(engine, &model.ensembles[0], model.schema, &view.graph, rounds, None);
+        let scorer = Scorer::with_engine(engine, &model.ensembles[0], model.schema, view.graph.adjacency(), rounds, None);
         let direction = if head { Direction::Head } else { Direction::Tail };
         let allowed = |entity: Entity| entity.0 % 5 != 1;
         let best = scorer.best(direction, Entity(3), count, allowed);

@@ -3,12 +3,10 @@
 use std::collections::BTreeSet;
 
 use glidr::Aggregation;
-use glidr::graph::{Direction, Neighbours};
+use glidr::graph::{Direction, Neighbours, Sizes};
 use glidr::rule::{Filler, Measures, Weight};
 use glidr::solve::{Limits, Solver};
-use glidr::{
-    Background, ClassMatrix, Dataset, Entity, Extraction, Predicate, Ranking, Rule, Search, Split, Training,
-};
+use glidr::{Background, Dataset, Entity, Extraction, Predicate, Ranking, Rule, Search, Split, Training};
 
 /// Two hundred people in families of five: parents, children, and *grandparent* to be found.
 fn generations() -> Dataset {
@@ -46,13 +44,11 @@ fn no_literal_of_a_searched_rule_can_go_without_changing_an_answer() {
     let searched = Search::default().run(&data, None, &[], &targets, &|_| {}).expect("sound");
     let background: Vec<_> =
         [Split::Facts, Split::Train].iter().flat_map(|&split| data.split(split)).copied().collect();
-    let facts = Neighbours::from(&ClassMatrix::new(
-        names.entities.len(),
-        names.predicates.len(),
-        0,
+    let facts = Neighbours::new(
+        Sizes { entities: names.entities.len(), predicates: names.predicates.len(), properties: 0 },
         &background,
         &[],
-    ));
+    );
     let irreflexive = data.irreflexive();
     let answers = |rule: &Rule| {
         let mut found =
@@ -107,13 +103,11 @@ fn scores_of_a_set_are_those_of_its_rules_evaluated_one_by_one() {
     let set = &searched.sets[0];
     let background: Vec<_> =
         [Split::Facts, Split::Train].iter().flat_map(|&split| data.split(split)).copied().collect();
-    let facts = Neighbours::from(&ClassMatrix::new(
-        names.entities.len(),
-        names.predicates.len(),
-        0,
+    let facts = Neighbours::new(
+        Sizes { entities: names.entities.len(), predicates: names.predicates.len(), properties: 0 },
         &background,
         &[],
-    ));
+    );
     let solvers: Vec<Solver> = set.solvers(&facts, Limits::default()).expect("sound rules");
     for head in (0..names.entities.len() as u32).map(Entity) {
         let (scores, _) = set.scores(&solvers, Direction::Tail, head, names.entities.len());
@@ -172,13 +166,11 @@ fn a_soft_rule_whose_weight_is_split_between_aunt_and_uncle_comes_apart_into_goo
     assert_eq!(ranked.all.hits1, 1.0, "both halves are answered");
     let background: Vec<_> =
         [Split::Facts, Split::Train].iter().flat_map(|&split| data.split(split)).copied().collect();
-    let facts = Neighbours::from(&ClassMatrix::new(
-        names.entities.len(),
-        names.predicates.len(),
-        0,
+    let facts = Neighbours::new(
+        Sizes { entities: names.entities.len(), predicates: names.predicates.len(), properties: 0 },
         &background,
         &[],
-    ));
+    );
     let answers =
         |rule: &Rule| Solver::new(rule, &facts, Limits::default()).expect("a sound rule").answers().value;
     let plain = model.ensembles[0].extract(&schema, Extraction::TopP(0.25));
@@ -217,8 +209,8 @@ fn the_papers_rule_for_niece_comes_apart_into_better_ones() {
     let both = model.ensembles[0].extract(&schema, Extraction::TopP(0.9));
     let search = Search { chains: 0, conjunctions: 0, ..Search::default() };
     let searched = search.run(&data, Some(&model), &[], &[niece], &|_| {}).expect("a sound search");
-    let facts = Neighbours::from(&model.view(&data, Background::Train).expect("its own data").graph);
-    let measured = |rule: &Rule| rule.measure(&facts, Limits::default()).expect("a sound rule").value;
+    let facts = data.graph(Background::Train).neighbours();
+    let measured = |rule: &Rule| rule.measure(facts, Limits::default()).expect("a sound rule").value;
     let paper = measured(&both[0].0);
     let found: Vec<(&Rule, Measures)> =
         searched.sets[0].rules.iter().map(|weighed| (&weighed.rule, measured(&weighed.rule))).collect();

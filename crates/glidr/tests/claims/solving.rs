@@ -2,15 +2,17 @@
 
 use std::time::Duration;
 
-use glidr::graph::{Neighbours, PropertyFact, Triple};
+use glidr::graph::{KnowledgeGraph, Neighbours, PropertyFact, Sizes, Triple};
 use glidr::rule::{Atom, Literal, Rule, Term};
 use glidr::solve::{Ended, Limits, Solver};
-use glidr::{ClassMatrix, Entity, Predicate, Property};
+use glidr::{Entity, Predicate, Property};
 use proptest::prelude::*;
 
 const ENTITIES: u32 = 5;
 const PREDICATES: u32 = 3;
 const PROPERTIES: u32 = 2;
+const SIZES: Sizes =
+    Sizes { entities: ENTITIES as usize, predicates: PREDICATES as usize, properties: PROPERTIES as usize };
 
 /// One random literal: (kind, first term, second term, predicates with their direction).
 type Draw = (u8, u8, u8, Vec<(u8, bool)>);
@@ -88,9 +90,8 @@ proptest! {
 
     #[test]
     fn every_answer_count_and_grounding_is_that_of_brute_force((facts, property_facts) in facts(), rule in rules()) {
-        let graph = ClassMatrix::new(ENTITIES as usize, PREDICATES as usize, PROPERTIES as usize, &facts, &property_facts);
-        let index = Neighbours::from(&graph);
-        let solver = Solver::new(&rule, &index, Limits::default()).expect("a rule of the language");
+        let graph = KnowledgeGraph::new(SIZES, facts.clone(), property_facts.clone());
+        let solver = Solver::new(&rule, graph.neighbours(), Limits::default()).expect("a rule of the language");
         let plain = all_groundings(&rule, &facts, &property_facts);
         let pair = |of: &Vec<u32>| (Entity(of[0]), Entity(of[1]));
         let mut answers: Vec<_> = plain.iter().map(pair).collect();
@@ -115,7 +116,7 @@ proptest! {
                 let numbers = first.as_ref().map(|g| g.entities.iter().map(|e| e.0).collect::<Vec<u32>>());
                 prop_assert_eq!(numbers.as_ref(), of_pair.first().copied());
                 if let Some(grounding) = first {
-                    let proof = grounding.facts(&rule, &index);
+                    let proof = grounding.facts(&rule, graph.neighbours());
                     // A fact for every literal, but where only what a variable is makes it true.
                     let is = |atom: &Atom| matches!(atom, Atom::Is(..));
                     let sure = rule.body().iter().filter(|l| !l.atoms().iter().any(is)).count();
@@ -133,7 +134,7 @@ proptest! {
         prop_assume!(!facts.is_empty());
         let gone = facts[which % facts.len()];
         let rest: Vec<Triple> = facts.iter().copied().filter(|fact| *fact != gone).collect();
-        let index = Neighbours::new(ENTITIES as usize, PREDICATES as usize, PROPERTIES as usize, &facts, &property_facts);
+        let index = Neighbours::new(SIZES, &facts, &property_facts);
         let counted = rule.clone().with_min_groundings(least);
         let solver = Solver::new(&counted, &index, Limits::default()).expect("a rule of the language");
         let (all, fewer) = (all_groundings(&rule, &facts, &property_facts), all_groundings(&rule, &rest, &property_facts));
@@ -159,7 +160,7 @@ proptest! {
     fn a_fact_left_out_is_as_if_it_had_never_been((facts, property_facts) in facts(), rule in rules(), which in 0usize..30) {
         prop_assume!(!facts.is_empty());
         let gone = facts[which % facts.len()];
-        let index = Neighbours::new(ENTITIES as usize, PREDICATES as usize, PROPERTIES as usize, &facts, &property_facts);
+        let index = Neighbours::new(SIZES, &facts, &property_facts);
         let solver = Solver::new(&rule, &index, Limits::default()).expect("a rule of the language");
         let rest: Vec<Triple> = facts.iter().copied().filter(|fact| *fact != gone).collect();
         let plain = all_groundings(&rule, &rest, &property_facts);
@@ -173,7 +174,7 @@ proptest! {
 #[test]
 fn a_limit_on_answers_is_honoured_and_reported() {
     let facts: Vec<Triple> = (0..20).flat_map(|h| (0..20).map(move |t| Triple::new(h, 0, t))).collect();
-    let index = Neighbours::new(20, 1, 0, &facts, &[]);
+    let index = Neighbours::new(Sizes { entities: 20, predicates: 1, properties: 0 }, &facts, &[]);
     let all = Literal::any_of(vec![Atom::Pair(Predicate(0), Term::X, Term::Y)]);
     let rule = Rule::new(Predicate(0), &[all]);
     let limits = |answers| Limits { answers: Some(answers), time: None };
@@ -206,7 +207,7 @@ fn a_limit_on_time_is_honoured_and_what_was_found_is_true() {
             (0..150).filter(|t| (head * 31 + t * 17 + head * t) % 3 != 0).map(|t| Triple::new(head, 0, t)),
         );
     }
-    let index = Neighbours::new(150, 1, 0, &facts, &[]);
+    let index = Neighbours::new(Sizes { entities: 150, predicates: 1, properties: 0 }, &facts, &[]);
     let limits = Limits { time: Some(Duration::from_millis(50)), answers: None };
     let solver = Solver::new(&clique(7), &index, limits).expect("a sound rule");
     let started = std::time::Instant::now();
@@ -225,7 +226,7 @@ fn a_limit_on_time_is_honoured_and_what_was_found_is_true() {
 fn a_long_chain_costs_what_its_facts_cost_and_not_what_its_paths_count() {
     // Every step has 40 ways on, so seven steps have 40⁷ paths between two entities.
     let facts: Vec<Triple> = (0..40).flat_map(|h| (0..40).map(move |t| Triple::new(h, 0, t))).collect();
-    let index = Neighbours::new(40, 1, 0, &facts, &[]);
+    let index = Neighbours::new(Sizes { entities: 40, predicates: 1, properties: 0 }, &facts, &[]);
     let step = |a, b| Literal::any_of(vec![Atom::Pair(Predicate(0), a, b)]);
     let mut body: Vec<Literal> = (1..7).map(|z| step(Term::Z(z), Term::Z(z + 1))).collect();
     body.extend([step(Term::X, Term::Z(1)), step(Term::Z(7), Term::Y)]);
@@ -239,7 +240,7 @@ fn a_long_chain_costs_what_its_facts_cost_and_not_what_its_paths_count() {
 
 #[test]
 fn a_rule_that_the_facts_cannot_read_is_refused() {
-    let index = Neighbours::new(2, 1, 0, &[], &[]);
+    let index = Neighbours::new(Sizes { entities: 2, predicates: 1, properties: 0 }, &[], &[]);
     let refused = |literal: Literal| {
         let rule = Rule::new(Predicate(0), &[literal]);
         Solver::new(&rule, &index, Limits::default()).err().expect("refused").to_string()

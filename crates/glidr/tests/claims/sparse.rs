@@ -1,6 +1,6 @@
 //! The sparse engine against the plain one: profile and rise give the same scores and derivatives.
 
-use glidr::graph::{PropertyFact, Triple};
+use glidr::graph::{PropertyFact, Sizes, Triple};
 use glidr::infer::{Batch, Logits, Slots, Sparse, Tables, Tape};
 use glidr::rule::Schema;
 use glidr::{ClassMatrix, Entity, Property};
@@ -71,9 +71,7 @@ fn wide() -> impl Strategy<Value = Wide> {
                         .map(|&(e, q)| PropertyFact { entity: Entity(e), property: Property(q) })
                         .collect();
                     let graph = ClassMatrix::new(
-                        entities as usize,
-                        predicates as usize,
-                        properties,
+                        Sizes { entities: entities as usize, predicates: predicates as usize, properties },
                         &facts,
                         &property_facts,
                     );

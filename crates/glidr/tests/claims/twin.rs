@@ -1,6 +1,6 @@
 //! The slow twin: the paper's equations in order, dense, in f64, no cleverness.
 
-use glidr::graph::{PropertyFact, Triple};
+use glidr::graph::{PropertyFact, Sizes, Triple};
 use glidr::infer::{Batch, Slots, Tables, Tape};
 use glidr::rule::Schema;
 use glidr::{ClassMatrix, Entity, Property};
@@ -95,14 +95,15 @@ impl World {
     }
 
     pub fn graph(&self) -> ClassMatrix {
-        let single = |values: &[f64]| -> Vec<f32> { values.iter().map(|&v| v as f32).collect() };
-        ClassMatrix::valued(
-            [self.entities, self.schema.predicates, self.schema.properties],
-            &self.facts,
-            &single(&self.values),
-            &self.property_facts,
-            &single(&self.property_values),
-        )
+        let sizes = Sizes {
+            entities: self.entities,
+            predicates: self.schema.predicates,
+            properties: self.schema.properties,
+        };
+        let facts: Vec<_> = self.facts.iter().zip(&self.values).map(|(&fact, &v)| (fact, v as f32)).collect();
+        let own = self.property_facts.iter().zip(&self.property_values);
+        let own: Vec<_> = own.map(|(&fact, &v)| (fact, v as f32)).collect();
+        ClassMatrix::valued(sizes, &facts, &own)
     }
 
     pub fn slots(&self) -> Slots {
@@ -213,7 +214,11 @@ proptest! {
 #[test]
 fn small_graphs_with_many_links_are_dense_and_others_are_not() {
     let facts: Vec<Triple> = (0..20).flat_map(|h| (0..20).map(move |t| Triple::new(h, 0, t))).collect();
-    assert!(ClassMatrix::new(20, 1, 0, &facts, &[]).is_dense());
-    assert!(!ClassMatrix::new(2000, 1, 0, &facts, &[]).is_dense());
-    assert!(!ClassMatrix::new(20, 1, 0, &facts[..30], &[]).is_dense());
+    assert!(ClassMatrix::new(Sizes { entities: 20, predicates: 1, properties: 0 }, &facts, &[]).is_dense());
+    assert!(
+        !ClassMatrix::new(Sizes { entities: 2000, predicates: 1, properties: 0 }, &facts, &[]).is_dense()
+    );
+    assert!(
+        !ClassMatrix::new(Sizes { entities: 20, predicates: 1, properties: 0 }, &facts[..30], &[]).is_dense()
+    );
 }
