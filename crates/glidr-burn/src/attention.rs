@@ -10,10 +10,10 @@ use burn::backend::Dispatch;
 use burn::tensor::{Device, Int, Tensor, TensorData};
 use glidr::{Error, Result};
 
-use crate::kernel::{Crowd, Sizes};
-use crate::layer::{self, Queries, RuleWeights, SoftFacts, must};
+use crate::kernel::{GraphRows, Sizes};
+use crate::layer::{self, Queries, SlotWeights, SoftFacts, ensure};
 use crate::links::Clip;
-use crate::ops::{LinkedAsked, RuleOps};
+use crate::ops::{LinkedRequest, RuleOps};
 
 /// Which row describes each entity of each graph of a batch.
 ///
@@ -22,32 +22,32 @@ use crate::ops::{LinkedAsked, RuleOps};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rows {
     of: Arc<Vec<Vec<usize>>>,
-    crowds: Arc<Vec<Crowd>>,
+    by_graph: Arc<Vec<GraphRows>>,
 }
 
 impl Rows {
     /// The row of every entity, graph by graph. Every graph has rows of its own, and rows are numbered in the
     /// order in which they are met: `[[0, 1, 0], [2, 2]]`.
     pub fn new(of: Vec<Vec<usize>>) -> Result<Self> {
-        let (mut crowds, mut next) = (Vec::with_capacity(of.len()), 0);
+        let (mut by_graph, mut next) = (Vec::with_capacity(of.len()), 0);
         for (graph, entities) in of.iter().enumerate() {
-            let mut crowd = Crowd { first: next, counts: Vec::new() };
-            must(!entities.is_empty(), "a graph must have at least one entity", &graph)?;
+            let mut rows = GraphRows { first: next, counts: Vec::new() };
+            ensure(!entities.is_empty(), "a graph must have at least one entity", &graph)?;
             for &row in entities {
                 if row == next {
-                    crowd.counts.push(0.0);
+                    rows.counts.push(0.0);
                     next += 1;
                 }
-                let count = row.checked_sub(crowd.first).and_then(|place| crowd.counts.get_mut(place));
+                let count = row.checked_sub(rows.first).and_then(|place| rows.counts.get_mut(place));
                 *count.ok_or_else(|| {
                     let met = format!("rows must be numbered as they are met, {next} next in graph {graph}");
                     Error::Setting(format!("{met}, but found {row}"))
                 })? += 1.0;
             }
-            crowds.push(crowd);
+            by_graph.push(rows);
         }
-        must(!of.is_empty(), "a batch must have at least one graph", &of.len())?;
-        Ok(Rows { of: Arc::new(of), crowds: Arc::new(crowds) })
+        ensure(!of.is_empty(), "a batch must have at least one graph", &of.len())?;
+        Ok(Rows { of: Arc::new(of), by_graph: Arc::new(by_graph) })
     }
 
     /// A row for every entity.
@@ -62,7 +62,7 @@ impl Rows {
 
     /// How many rows there are.
     pub fn len(&self) -> usize {
-        self.crowds.last().map_or(0, |crowd| crowd.first + crowd.counts.len())
+        self.by_graph.last().map_or(0, |rows| rows.first + rows.counts.len())
     }
 
     /// Whether there are none.
@@ -81,7 +81,7 @@ impl Rows {
     fn entities(&self) -> Result<usize> {
         let entities = self.of.first().map_or(0, Vec::len);
         let equal = self.of.iter().all(|graph| graph.len() == entities);
-        must(equal, "tables of facts need graphs of equally many entities", &self.of)?;
+        ensure(equal, "tables of facts need graphs of equally many entities", &self.of)?;
         Ok(entities)
     }
 }
@@ -104,8 +104,9 @@ pub struct Attention {
 }
 
 impl Attention {
-    /// q·k / √key of every two entities, `[graphs, predicates, entities, entities]`.
-    pub(crate) fn between(&self) -> Result<Tensor<4>> {
+    /// q·k / √key of every two entities, `[graphs, predicates, entities, entities]`: the logits of
+    /// links, without the bias.
+    pub fn logits(&self) -> Result<Tensor<4>> {
         let [_, predicates, key] = self.queries.dims();
         let all = [self.rows.graphs(), self.rows.entities()?, predicates, key];
         let rows = self.rows.of_all(&self.queries.device());
@@ -117,7 +118,7 @@ impl Attention {
     /// The soft facts, all links made of q·k / √key by [`layer::soft_links`].
     pub fn facts(&self) -> Result<SoftFacts> {
         self.check()?;
-        let links = layer::soft_links(self.between()?, self.bias.clone(), self.clip)?;
+        let links = layer::soft_links(self.logits()?, self.bias.clone(), self.clip)?;
         let (graphs, entities) = (self.rows.graphs(), self.rows.entities()?);
         let values = self.values.as_ref().map(|values| {
             let (properties, rows) = (values.dims()[1], self.rows.of_all(&values.device()));
@@ -137,9 +138,9 @@ impl Attention {
                 self.bias.dims()
             )));
         }
-        must(rows == self.rows.len(), &format!("queries must have {} rows", self.rows.len()), &rows)?;
+        ensure(rows == self.rows.len(), &format!("queries must have {} rows", self.rows.len()), &rows)?;
         let values = self.values.as_ref().map_or(rows, |values| values.dims()[0]);
-        must(values == rows, &format!("values of properties must have {rows} rows"), &values)?;
+        ensure(values == rows, &format!("values of properties must have {rows} rows"), &values)?;
         self.clip.check()?;
         Ok(key)
     }
@@ -149,7 +150,7 @@ impl Attention {
 /// but clipped links are never made, and entities that are alike are worked on once. Sums are taken in
 /// another order, so numbers agree to rounding.
 pub fn linked_scores(
-    weights: &RuleWeights,
+    weights: &SlotWeights,
     attention: &Attention,
     queries: &Queries,
     rounds: usize,
@@ -157,16 +158,20 @@ pub fn linked_scores(
     let key = attention.check()?;
     let (schema, rows) = (weights.schema, &attention.rows);
     let predicates = attention.queries.dims()[1];
-    must(predicates == schema.predicates, "queries need a key for each predicate of the rules", &predicates)?;
+    ensure(
+        predicates == schema.predicates,
+        "queries need a key for each predicate of the rules",
+        &predicates,
+    )?;
     let found = attention.values.as_ref().map(|values| values.dims()[1]);
     let wanted = (schema.properties > 0).then_some(schema.properties);
-    must(found == wanted, &format!("values must be there for {wanted:?} properties"), &found)?;
+    ensure(found == wanted, &format!("values must be there for {wanted:?} properties"), &found)?;
     let entities: Vec<usize> = rows.of.iter().map(Vec::len).collect();
-    let direction = layer::direction(weights, &entities, queries, rounds)?;
+    let request = layer::request(weights, &entities, queries, rounds)?;
     if let Queries::Pairs(pairs) = queries {
-        let apart = |pair: &&layer::Pair| rows.crowds[pair.graph].counts.iter().all(|count| *count == 1.0);
+        let apart = |pair: &&layer::Pair| rows.by_graph[pair.graph].counts.iter().all(|count| *count == 1.0);
         let alike = pairs.iter().find(|pair| !apart(pair));
-        must(alike.is_none(), "a pair can be named only where every entity has a row of its own", &alike)?;
+        ensure(alike.is_none(), "a pair can be named only where every entity has a row of its own", &alike)?;
     }
     let device = attention.queries.device();
     let scores = <Dispatch as RuleOps>::linked_scores(
@@ -176,7 +181,11 @@ pub fn linked_scores(
         layer::or_nothing(attention.values.as_ref(), &device).into_dispatch(),
         weights.pairs.clone().into_dispatch(),
         layer::or_nothing(weights.owns.as_ref(), &device).into_dispatch(),
-        LinkedAsked { direction, crowds: rows.crowds.clone(), sizes: Sizes { key, clip: attention.clip } },
+        LinkedRequest {
+            plain: request,
+            rows: rows.by_graph.clone(),
+            sizes: Sizes { key, clip: attention.clip },
+        },
     );
     Ok(Tensor::from_dispatch(scores))
 }
@@ -189,8 +198,8 @@ mod tests {
     fn rows_are_counted_and_refused_where_they_are_out_of_order() {
         let rows = Rows::new(vec![vec![0, 1, 0, 0], vec![2, 2]]).expect("in order");
         assert_eq!((rows.graphs(), rows.len(), rows.is_empty()), (2, 3, false));
-        assert_eq!(rows.crowds[0], Crowd { first: 0, counts: vec![3.0, 1.0] });
-        assert_eq!(rows.crowds[1], Crowd { first: 2, counts: vec![2.0] });
+        assert_eq!(rows.by_graph[0], GraphRows { first: 0, counts: vec![3.0, 1.0] });
+        assert_eq!(rows.by_graph[1], GraphRows { first: 2, counts: vec![2.0] });
         assert_eq!(Rows::each(2, 1).expect("in order"), Rows::new(vec![vec![0], vec![1]]).expect("in order"));
         let refused = |of| Rows::new(of).expect_err("out of order").to_string();
         assert_eq!(

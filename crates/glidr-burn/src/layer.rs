@@ -1,6 +1,6 @@
 //! GLIDR as a differentiable layer: soft facts and weights of rules in, one score per rule out.
 //!
-//! In: [`SoftFacts`] of a batch of graphs, the [`RuleWeights`] of some rules, [`Queries`]. Out: a tensor
+//! In: [`SoftFacts`] of a batch of graphs, the [`SlotWeights`] of some rules, [`Queries`]. Out: a tensor
 //! `[queries, rules]` through which gradients flow to facts and weights. Paper: `sec:message-passing`.
 
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use glidr::{Error, Result, Schema};
 
 use crate::kernel::{BatchFacts, Ends, GraphQueries, Problem};
 pub use crate::links::Clip;
-use crate::ops::{Direction, RuleOps};
+use crate::ops::{Request, RuleOps};
 
 /// Soft facts of a batch of graphs with equally many entities, values in [0, 1].
 #[derive(Clone, Debug)]
@@ -39,7 +39,7 @@ impl SoftFacts {
 
 /// The weights of some rules over one schema.
 #[derive(Clone, Debug)]
-pub struct RuleWeights {
+pub struct SlotWeights {
     /// The schema of all rules.
     pub schema: Schema,
     /// `[rules, slots, fillers]`, fillers in the order of [`Schema::filler`].
@@ -48,7 +48,7 @@ pub struct RuleWeights {
     pub owns: Option<Tensor<3>>,
 }
 
-impl RuleWeights {
+impl SlotWeights {
     /// Learned rules: softmax of logits with the shapes of the fields above.
     ///
     /// ```text
@@ -56,7 +56,7 @@ impl RuleWeights {
     /// ```
     pub fn soft(schema: Schema, pairs: Tensor<3>, owns: Option<Tensor<3>>) -> Self {
         let owns = owns.map(|owns| activation::softmax(owns, 2));
-        RuleWeights { schema, pairs: activation::softmax(pairs, 2), owns }
+        SlotWeights { schema, pairs: activation::softmax(pairs, 2), owns }
     }
 
     /// Fixed rules: the weights are 0 and 1 and nothing is learned.
@@ -74,17 +74,17 @@ impl RuleWeights {
         let pairs = all(|slots| &slots.pairs, [schema.slots(), schema.fillers()]);
         let owns = (schema.properties > 0)
             .then(|| all(|slots| &slots.owns, [schema.variables, schema.own_fillers()]));
-        Ok(RuleWeights { schema, pairs, owns })
+        Ok(SlotWeights { schema, pairs, owns })
     }
 
     /// The rules of both, ours first: so learned rules are mixed with fixed ones.
-    pub fn join(self, others: RuleWeights) -> Result<RuleWeights> {
+    pub fn join(self, others: SlotWeights) -> Result<SlotWeights> {
         if self.schema != others.schema {
             return Err(Error::Setting("joined rules must share one schema, but these do not".into()));
         }
         let owns = self.owns.zip(others.owns).map(|(ours, theirs)| Tensor::cat(vec![ours, theirs], 0));
         let pairs = Tensor::cat(vec![self.pairs, others.pairs], 0);
-        Ok(RuleWeights { schema: self.schema, pairs, owns })
+        Ok(SlotWeights { schema: self.schema, pairs, owns })
     }
 
     fn rules(&self) -> usize {
@@ -116,12 +116,12 @@ pub enum Queries {
 ///
 /// Message passing takes `rounds` rounds (the paper's `R_max`). Wrong shapes are an error.
 pub fn scores(
-    weights: &RuleWeights,
+    weights: &SlotWeights,
     facts: &SoftFacts,
     queries: &Queries,
     rounds: usize,
 ) -> Result<Tensor<2>> {
-    let direction = check(weights, facts, queries, rounds)?;
+    let request = check(weights, facts, queries, rounds)?;
     let device = facts.links.device();
     let values = or_nothing(facts.values.as_ref(), &device);
     let owns = or_nothing(weights.owns.as_ref(), &device);
@@ -130,7 +130,7 @@ pub fn scores(
         values.into_dispatch(),
         weights.pairs.clone().into_dispatch(),
         owns.into_dispatch(),
-        direction,
+        request,
     );
     Ok(Tensor::from_dispatch(scores))
 }
@@ -144,7 +144,7 @@ pub(crate) fn or_nothing<const D: usize>(tensor: Option<&Tensor<D>>, device: &De
 /// predicate: sigmoid, nothing on the diagonal, nothing that is clipped (the paper: below 0.5).
 ///
 /// With [`Clip::at`] a link that was clipped stays so unless another link of its entities brings it back;
-/// [`Clip::felt`] lets it come back by itself.
+/// [`Clip::gradient_threshold`] lets it come back by itself.
 pub fn soft_links(attention: Tensor<4>, bias: Tensor<1>, clip: Clip) -> Result<Tensor<4>> {
     clip.check()?;
     let [_, predicates, rows, columns] = attention.dims();
@@ -164,7 +164,7 @@ pub fn soft_links(attention: Tensor<4>, bias: Tensor<1>, clip: Clip) -> Result<T
 /// Every variable's domain after the last round, for one rule and one query: which entities it may
 /// stand for, and how far. `pair` is the query's pair, or none for the whole graph `graph`.
 pub fn domains(
-    weights: &RuleWeights,
+    weights: &SlotWeights,
     facts: &SoftFacts,
     rounds: usize,
     rule: usize,
@@ -175,16 +175,16 @@ pub fn domains(
         Some((head, tail)) => Queries::Pairs(vec![Pair { graph, head, tail }]),
         None => Queries::Graphs,
     };
-    let direction = check(weights, facts, &queries, rounds)?;
-    if rule >= direction.rules || graph >= direction.queries.len() {
+    let request = check(weights, facts, &queries, rounds)?;
+    if rule >= request.rules || graph >= request.queries.len() {
         let finding = format!("rule {rule} of graph {graph} is asked for, but the batch has not so many");
         return Err(Error::Setting(finding));
     }
     let plain = |tensor: &Option<Tensor<3>>| tensor.as_ref().map_or(Ok(Vec::new()), numbers);
     let (links, values) = (numbers(&facts.links)?, plain(&facts.values)?);
     let (pairs, owns) = (numbers(&weights.pairs)?, plain(&weights.owns)?);
-    let problem = Problem::new(direction.schema, direction.rules, direction.entities, rounds, &pairs, &owns);
-    let batch = BatchFacts { facts: &links, values: &values, graphs: direction.queries.len() };
+    let problem = Problem::new(request.schema, request.rules, request.entities, rounds, &pairs, &owns);
+    let batch = BatchFacts { facts: &links, values: &values, graphs: request.queries.len() };
     Ok(problem.domains(batch, graph, rule, pair.map(|(head, tail)| Ends { head, tail })))
 }
 
@@ -195,47 +195,47 @@ pub fn numbers<const D: usize>(tensor: &Tensor<D>) -> Result<Vec<f32>> {
         .map_err(|error| Error::Setting(format!("a tensor must hold numbers of f32, but: {error:?}")))
 }
 
-fn check(weights: &RuleWeights, facts: &SoftFacts, queries: &Queries, rounds: usize) -> Result<Direction> {
+fn check(weights: &SlotWeights, facts: &SoftFacts, queries: &Queries, rounds: usize) -> Result<Request> {
     let schema = weights.schema;
     let links = facts.links.dims();
     let [graphs, predicates, entities, second] = links;
-    must(graphs * entities > 0, "links need at least one graph and one entity", &links)?;
+    ensure(graphs * entities > 0, "links need at least one graph and one entity", &links)?;
     let wanted = [graphs, schema.predicates, entities, entities];
-    must(
+    ensure(
         (predicates, second) == (schema.predicates, entities),
         &format!("links must have the shape {wanted:?}"),
         &links,
     )?;
     let values = facts.values.as_ref().map(Tensor::dims);
     let wanted = (schema.properties > 0).then_some([graphs, schema.properties, entities]);
-    must(values == wanted, &format!("values of properties must have the shape {wanted:?}"), &values)?;
-    direction(weights, &vec![entities; graphs], queries, rounds)
+    ensure(values == wanted, &format!("values of properties must have the shape {wanted:?}"), &values)?;
+    request(weights, &vec![entities; graphs], queries, rounds)
 }
 
-pub(crate) fn must(holds: bool, what: &str, found: &dyn std::fmt::Debug) -> Result<()> {
+pub(crate) fn ensure(holds: bool, what: &str, found: &dyn std::fmt::Debug) -> Result<()> {
     if holds { Ok(()) } else { Err(Error::Setting(format!("{what}, but found {found:?}"))) }
 }
 
 /// Checks all but the facts: the rules, the rounds, and queries on graphs of so many entities.
-pub(crate) fn direction(
-    weights: &RuleWeights,
+pub(crate) fn request(
+    weights: &SlotWeights,
     entities: &[usize],
     queries: &Queries,
     rounds: usize,
-) -> Result<Direction> {
+) -> Result<Request> {
     let (schema, rules, graphs) = (weights.schema, weights.rules(), entities.len());
-    must(rounds > 0, "rounds must be at least 1", &rounds)?;
-    must(schema.predicates > 0, "a layer needs at least one predicate", &schema.predicates)?;
+    ensure(rounds > 0, "rounds must be at least 1", &rounds)?;
+    ensure(schema.predicates > 0, "a layer needs at least one predicate", &schema.predicates)?;
     let wanted = [rules, schema.slots(), schema.fillers()];
     let found = weights.pairs.dims();
-    must(
+    ensure(
         rules > 0 && found == wanted,
         &format!("weights of pair slots must have the shape {wanted:?}"),
         &found,
     )?;
     let owns = weights.owns.as_ref().map(Tensor::dims);
     let wanted = (schema.properties > 0).then_some([rules, schema.variables, schema.own_fillers()]);
-    must(owns == wanted, &format!("weights of own slots must have the shape {wanted:?}"), &owns)?;
+    ensure(owns == wanted, &format!("weights of own slots must have the shape {wanted:?}"), &owns)?;
     let mut lists: Vec<GraphQueries> = vec![Vec::new(); graphs];
     let rows = match queries {
         Queries::Graphs => {
@@ -243,15 +243,15 @@ pub(crate) fn direction(
             graphs
         }
         Queries::Pairs(pairs) => {
-            must(!pairs.is_empty(), "queries must be at least one", &pairs.len())?;
+            ensure(!pairs.is_empty(), "queries must be at least one", &pairs.len())?;
             for (row, pair) in pairs.iter().enumerate() {
                 let inside = entities.get(pair.graph).is_some_and(|&n| pair.head.max(pair.tail) < n);
-                must(inside, &format!("a pair must lie in one of {graphs} graphs"), pair)?;
+                ensure(inside, &format!("a pair must lie in one of {graphs} graphs"), pair)?;
                 lists[pair.graph].push((row, Some(Ends { head: pair.head, tail: pair.tail })));
             }
             pairs.len()
         }
     };
     let entities = entities.iter().copied().max().unwrap_or(0);
-    Ok(Direction { schema, rules, entities, rounds, rows, queries: Arc::new(lists) })
+    Ok(Request { schema, rules, entities, rounds, rows, queries: Arc::new(lists) })
 }

@@ -1,11 +1,9 @@
-#![doc = include_str!("../../../docs/neural.md")]
+#![doc = include_str!("../README.md")]
 
 pub mod attention;
 mod kernel;
-pub mod kin;
 pub mod layer;
 mod links;
-pub mod mnist;
 mod ops;
 pub mod parameters;
 pub mod random;

@@ -9,38 +9,38 @@ use rayon::prelude::*;
 
 /// Which links are clipped to nothing.
 ///
-/// No derivative reaches a clipped link, so it could go but never come back. Those that are clipped but not
-/// weaker than `felt` keep the derivative that they would have unclipped; values are the same with any `felt`.
+/// No derivative reaches a clipped link, so it could go but never come back. A clipped link that is not weaker
+/// than the gradient threshold keeps the derivative that it would have unclipped. Values do not depend on it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Clip {
     /// Links weaker than this are none (the paper: 0.5).
-    pub least: f32,
+    pub threshold: f32,
     /// Links weaker than this have no derivative.
-    pub felt: f32,
+    pub gradient_threshold: f32,
 }
 
 impl Clip {
-    /// The plain clip: what is weaker than `least` has neither value nor derivative.
-    pub fn at(least: f32) -> Self {
-        Clip { least, felt: least }
+    /// The plain clip: what is weaker than `threshold` has neither value nor derivative.
+    pub fn at(threshold: f32) -> Self {
+        Clip { threshold, gradient_threshold: threshold }
     }
 
     /// Refuses what is out of range.
     pub(crate) fn check(self) -> Result<()> {
-        if (0.0..1.0).contains(&self.least) && (0.0..=self.least).contains(&self.felt) {
+        let Clip { threshold, gradient_threshold } = self;
+        if (0.0..1.0).contains(&threshold) && (0.0..=threshold).contains(&gradient_threshold) {
             return Ok(());
         }
         Err(Error::Setting(format!(
-            "the least link must be at least 0 and below 1 and the least that is felt at most that, but are {} and {}",
-            self.least, self.felt
+            "a threshold must be at least 0 and below 1, and the gradient threshold at least 0 and at most that, \
+             but they are {threshold} and {gradient_threshold}"
         )))
     }
 
-    /// What attention and bias must reach together for a link not to be clipped, and to have a derivative:
-    /// both before the sigmoid, so that most exponentials need not be taken.
-    pub(crate) fn bars(self) -> (f32, f32) {
-        let bar = |least: f32| (least / (1.0 - least)).ln();
-        (bar(self.least), bar(self.felt))
+    /// Both thresholds before the sigmoid, so that most exponentials need not be taken.
+    pub fn logits(self) -> (f32, f32) {
+        let logit = |threshold: f32| (threshold / (1.0 - threshold)).ln();
+        (logit(self.threshold), logit(self.gradient_threshold))
     }
 }
 
@@ -51,17 +51,17 @@ pub(crate) fn sigmoid(a: f32) -> f32 {
 /// Links of one square matrix after another, `entities` on a side, a predicate each in turn.
 ///
 /// ```text
-/// s = 1 / (1 + e^−(a + bias));  b = s where s ≥ least and off the diagonal, else 0
+/// s = 1 / (1 + e^−(a + bias));  b = s where s ≥ threshold and off the diagonal, else 0
 /// ```
 pub(crate) fn links(attention: &[f32], bias: &[f32], entities: usize, clip: Clip) -> Vec<f32> {
-    let (bar, _) = clip.bars();
+    let (threshold, _) = clip.logits();
     let size = entities * entities;
     let mut links = vec![0.0; attention.len()];
     let squares = links.par_chunks_mut(size).zip(attention.par_chunks(size)).enumerate();
     squares.for_each(|(number, (links, attention))| {
         let bias = bias[number % bias.len()];
         for (link, &a) in links.iter_mut().zip(attention) {
-            if a + bias >= bar {
+            if a + bias >= threshold {
                 *link = sigmoid(a + bias);
             }
         }
@@ -73,7 +73,7 @@ pub(crate) fn links(attention: &[f32], bias: &[f32], entities: usize, clip: Clip
 /// The adjoint of [`links`]: by attention and by the biases, which get the sums of their predicates.
 ///
 /// ```text
-/// d_a = s (1 − s) d_b where s ≥ felt and off the diagonal, else 0
+/// d_a = s (1 − s) d_b where s ≥ gradient threshold and off the diagonal, else 0
 /// ```
 pub(crate) fn links_adjoint(
     attention: &[f32],
@@ -82,7 +82,7 @@ pub(crate) fn links_adjoint(
     clip: Clip,
     d_links: &[f32],
 ) -> (Vec<f32>, Vec<f32>) {
-    let (_, bar) = clip.bars();
+    let (_, gradient_threshold) = clip.logits();
     let size = entities * entities;
     let mut d_attention = vec![0.0; attention.len()];
     let squares = d_attention.par_chunks_mut(size).zip(attention.par_chunks(size)).enumerate();
@@ -91,7 +91,7 @@ pub(crate) fn links_adjoint(
         .map(|((number, (d_attention, attention)), d_links)| {
             let bias = bias[number % bias.len()];
             for (d_a, (&a, d_b)) in d_attention.iter_mut().zip(attention.iter().zip(d_links)) {
-                if a + bias >= bar {
+                if a + bias >= gradient_threshold {
                     let s = sigmoid(a + bias);
                     *d_a = s * (1.0 - s) * d_b;
                 }
@@ -119,7 +119,7 @@ mod tests {
         assert_eq!(links(&[5.0, 1.0, 2.0, 5.0], &[-1.5], 2, Clip::at(0.5))[1], 0.0);
         assert!(
             links(&[0.0, -9.0, 0.0, 0.0], &[0.0], 2, Clip::at(0.0))[1] > 0.0,
-            "with no bar every pair is linked"
+            "with no threshold every pair is linked"
         );
     }
 
@@ -150,13 +150,16 @@ mod tests {
     }
 
     #[test]
-    fn a_clipped_link_that_is_felt_has_the_derivative_it_would_have_unclipped() {
-        let (attention, clip) = ([0.0, -0.5, -2.0, 0.0], Clip { least: 0.5, felt: 0.3 });
+    fn a_clipped_link_above_the_gradient_threshold_has_the_derivative_it_would_have_unclipped() {
+        let (attention, clip) = ([0.0, -0.5, -2.0, 0.0], Clip { threshold: 0.5, gradient_threshold: 0.3 });
         assert_eq!(links(&attention, &[0.0], 2, clip), [0.0; 4]);
         let unclipped = links_adjoint(&attention, &[0.0], 2, Clip::at(0.0), &[1.0; 4]).0;
         let (d, d_bias) = links_adjoint(&attention, &[0.0], 2, clip, &[1.0; 4]);
         assert_eq!(d, [0.0, unclipped[1], 0.0, 0.0]);
         assert!(d[1] > 0.2 && d_bias == [d[1]]);
-        assert!(Clip { least: 0.5, felt: 0.6 }.check().is_err() && Clip::at(1.0).check().is_err());
+        assert!(
+            Clip { threshold: 0.5, gradient_threshold: 0.6 }.check().is_err()
+                && Clip::at(1.0).check().is_err()
+        );
     }
 }

@@ -1,7 +1,7 @@
 //! The layer's operations for burn: scores of rules, soft links, and both at once where most links are
 //! clipped; each with its own adjoint.
 //!
-//! In: tensors of the framework. Out: a tensor that knows its way back. `docs/neural.md` shows how
+//! In: tensors of the framework. Out: a tensor with its adjoint. The README shows how
 //! they are used; [`crate::layer`] has the functions that check their arguments.
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,12 +16,12 @@ use burn::backend::{Autodiff, Backend, Flex, TensorMetadata, backend_extension};
 use burn::tensor::TensorData;
 use glidr::Schema;
 
-use crate::kernel::{BatchAttention, BatchFacts, Crowd, GraphQueries, Problem, Sizes, Tape};
+use crate::kernel::{BatchAttention, BatchFacts, GraphQueries, GraphRows, Problem, Sizes, Tape};
 use crate::links::{self, Clip};
 
-/// What is asked of a batch of graphs; shapes were checked before.
+/// What a batch of graphs is scored for; shapes were checked before.
 #[derive(Clone, Debug)]
-pub struct Direction {
+pub struct Request {
     pub(crate) schema: Schema,
     pub(crate) rules: usize,
     pub(crate) entities: usize,
@@ -41,7 +41,7 @@ pub trait RuleOps: Backend {
         values: FloatTensor<Self>,
         pairs: FloatTensor<Self>,
         owns: FloatTensor<Self>,
-        direction: Direction,
+        request: Request,
     ) -> FloatTensor<Self>;
 
     /// Soft links from attention `[graphs, predicates, entities, entities]` and a bias per predicate:
@@ -57,15 +57,15 @@ pub trait RuleOps: Backend {
         values: FloatTensor<Self>,
         pairs: FloatTensor<Self>,
         owns: FloatTensor<Self>,
-        direction: LinkedAsked,
+        request: LinkedRequest,
     ) -> FloatTensor<Self>;
 }
 
-/// The same over links that are made of attention.
+/// The same over the links of attention.
 #[derive(Clone, Debug)]
-pub struct LinkedAsked {
-    pub(crate) direction: Direction,
-    pub(crate) crowds: Arc<Vec<Crowd>>,
+pub struct LinkedRequest {
+    pub(crate) plain: Request,
+    pub(crate) rows: Arc<Vec<GraphRows>>,
     pub(crate) sizes: Sizes,
 }
 
@@ -75,10 +75,10 @@ impl RuleOps for Flex {
         values: FloatTensor<Self>,
         pairs: FloatTensor<Self>,
         owns: FloatTensor<Self>,
-        direction: Direction,
+        request: Request,
     ) -> FloatTensor<Self> {
         let inputs = [facts, values, pairs, owns].map(|tensor| tensor.to_contiguous());
-        plain(&inputs, &direction)
+        plain(&inputs, &request)
     }
 
     fn soft_links(attention: FloatTensor<Self>, bias: FloatTensor<Self>, clip: Clip) -> FloatTensor<Self> {
@@ -94,10 +94,10 @@ impl RuleOps for Flex {
         values: FloatTensor<Self>,
         pairs: FloatTensor<Self>,
         owns: FloatTensor<Self>,
-        direction: LinkedAsked,
+        request: LinkedRequest,
     ) -> FloatTensor<Self> {
         let inputs = [queries, keys, bias, values, pairs, owns].map(|tensor| tensor.to_contiguous());
-        linked(&inputs, &direction)
+        linked(&inputs, &request)
     }
 }
 
@@ -107,14 +107,14 @@ impl<C: CheckpointStrategy> RuleOps for Autodiff<Flex, C> {
         values: FloatTensor<Self>,
         pairs: FloatTensor<Self>,
         owns: FloatTensor<Self>,
-        direction: Direction,
+        request: Request,
     ) -> FloatTensor<Self> {
         let inputs = [facts, values, pairs, owns];
         let nodes = inputs.each_ref().map(FloatTensor::<Self>::node);
         let inputs = inputs.map(|tensor| tensor.into_primitive().to_contiguous());
-        let scores = plain(&inputs, &direction);
+        let scores = plain(&inputs, &request);
         match RuleScores.prepare::<C>(nodes).compute_bound().stateful() {
-            OpsKind::Tracked(prep) => prep.finish((inputs, direction), scores),
+            OpsKind::Tracked(prep) => prep.finish((inputs, request), scores),
             OpsKind::UnTracked(prep) => prep.finish(scores),
         }
     }
@@ -137,42 +137,42 @@ impl<C: CheckpointStrategy> RuleOps for Autodiff<Flex, C> {
         values: FloatTensor<Self>,
         pairs: FloatTensor<Self>,
         owns: FloatTensor<Self>,
-        direction: LinkedAsked,
+        request: LinkedRequest,
     ) -> FloatTensor<Self> {
         let inputs = [queries, keys, bias, values, pairs, owns];
         let nodes = inputs.each_ref().map(FloatTensor::<Self>::node);
         let inputs = inputs.map(|tensor| tensor.into_primitive().to_contiguous());
         match LinkedScores.prepare::<C>(nodes).compute_bound().stateful() {
             OpsKind::Tracked(prep) => {
-                let (scores, tape) = linked_tape(&inputs, &direction);
-                prep.finish((inputs, direction, Arc::new(Mutex::new(Some(tape)))), scores)
+                let (scores, tape) = linked_tape(&inputs, &request);
+                prep.finish((inputs, request, Arc::new(Mutex::new(Some(tape)))), scores)
             }
-            OpsKind::UnTracked(prep) => prep.finish(linked(&inputs, &direction)),
+            OpsKind::UnTracked(prep) => prep.finish(linked(&inputs, &request)),
         }
     }
 }
 
-/// The way back of [`RuleOps::rule_scores`]: the state is its inputs, messages are passed again.
+/// The adjoint of [`RuleOps::rule_scores`]: the state is its inputs, messages are passed again.
 #[derive(Debug)]
 struct RuleScores;
 
 impl Backward<Flex, 4> for RuleScores {
-    type State = ([FloatTensor<Flex>; 4], Direction);
+    type State = ([FloatTensor<Flex>; 4], Request);
 
     fn backward(self, ops: Ops<Self::State, 4>, grads: &mut Gradients, _: &mut Checkpointer) {
-        let (inputs, direction) = ops.state;
+        let (inputs, request) = ops.state;
         let d_scores = grads.consume::<Flex>(&ops.node).to_contiguous();
-        let d = on_numbers(&inputs, &direction, |problem, batch| {
-            problem.adjoint(batch, &direction.queries, numbers(&d_scores))
+        let d = on_numbers(&inputs, &request, |problem, batch| {
+            problem.adjoint(batch, &request.queries, numbers(&d_scores))
         });
-        let properties = direction.schema.properties > 0;
+        let properties = request.schema.properties > 0;
         let found =
             [Some(d.facts), properties.then_some(d.values), Some(d.pairs), properties.then_some(d.owns)];
         register(ops.parents.map(|parent| parent.map(|parent| parent.id)), found, &inputs, grads);
     }
 }
 
-/// The way back of [`RuleOps::soft_links`].
+/// The adjoint of [`RuleOps::soft_links`].
 #[derive(Debug)]
 struct SoftLinks;
 
@@ -191,23 +191,23 @@ impl Backward<Flex, 2> for SoftLinks {
     }
 }
 
-/// The way back of [`RuleOps::linked_scores`]: the state is its inputs, and what the way there found; who goes
-/// back a second time must find it again.
+/// The adjoint of [`RuleOps::linked_scores`]: the state is its inputs, and the tape of scoring; a second
+/// adjoint computes the tape again.
 #[derive(Debug)]
 struct LinkedScores;
 
 impl Backward<Flex, 6> for LinkedScores {
-    type State = ([FloatTensor<Flex>; 6], LinkedAsked, Arc<Mutex<Option<Tape>>>);
+    type State = ([FloatTensor<Flex>; 6], LinkedRequest, Arc<Mutex<Option<Tape>>>);
 
     fn backward(self, ops: Ops<Self::State, 6>, grads: &mut Gradients, _: &mut Checkpointer) {
-        let (inputs, direction, tape) = ops.state;
+        let (inputs, request, tape) = ops.state;
         let d_scores = grads.consume::<Flex>(&ops.node).to_contiguous();
         let tape = tape.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let tape = tape.unwrap_or_else(|| linked_tape(&inputs, &direction).1);
-        let d = on_attention(&inputs, &direction, |problem, batch| {
-            problem.linked_adjoint(batch, &direction.direction.queries, tape, numbers(&d_scores))
+        let tape = tape.unwrap_or_else(|| linked_tape(&inputs, &request).1);
+        let d = on_attention(&inputs, &request, |problem, batch| {
+            problem.linked_adjoint(batch, &request.plain.queries, tape, numbers(&d_scores))
         });
-        let properties = direction.direction.schema.properties > 0;
+        let properties = request.plain.schema.properties > 0;
         let (values, owns) = (properties.then_some(d.values), properties.then_some(d.owns));
         let found = [Some(d.queries), Some(d.keys), Some(d.bias), values, Some(d.pairs), owns];
         register(ops.parents.map(|parent| parent.map(|parent| parent.id)), found, &inputs, grads);
@@ -230,52 +230,51 @@ fn register<const N: usize>(
     }
 }
 
-fn plain(inputs: &[FloatTensor<Flex>; 4], direction: &Direction) -> FloatTensor<Flex> {
-    let scores = on_numbers(inputs, direction, |problem, batch| problem.scores(batch, &direction.queries));
-    tensor(scores, [direction.rows, direction.rules].to_vec())
+fn plain(inputs: &[FloatTensor<Flex>; 4], request: &Request) -> FloatTensor<Flex> {
+    let scores = on_numbers(inputs, request, |problem, batch| problem.scores(batch, &request.queries));
+    tensor(scores, [request.rows, request.rules].to_vec())
 }
 
-fn linked(inputs: &[FloatTensor<Flex>; 6], direction: &LinkedAsked) -> FloatTensor<Flex> {
-    let queries = &direction.direction.queries;
-    let scores = on_attention(inputs, direction, |problem, batch| problem.linked_scores(batch, queries));
-    tensor(scores, [direction.direction.rows, direction.direction.rules].to_vec())
+fn linked(inputs: &[FloatTensor<Flex>; 6], request: &LinkedRequest) -> FloatTensor<Flex> {
+    let queries = &request.plain.queries;
+    let scores = on_attention(inputs, request, |problem, batch| problem.linked_scores(batch, queries));
+    tensor(scores, [request.plain.rows, request.plain.rules].to_vec())
 }
 
-/// The same, with what the way back needs.
-fn linked_tape(inputs: &[FloatTensor<Flex>; 6], direction: &LinkedAsked) -> (FloatTensor<Flex>, Tape) {
-    let queries = &direction.direction.queries;
-    let (scores, tape) =
-        on_attention(inputs, direction, |problem, batch| problem.linked_tape(batch, queries));
-    (tensor(scores, [direction.direction.rows, direction.direction.rules].to_vec()), tape)
+/// The same, with the tape that the adjoint needs.
+fn linked_tape(inputs: &[FloatTensor<Flex>; 6], request: &LinkedRequest) -> (FloatTensor<Flex>, Tape) {
+    let queries = &request.plain.queries;
+    let (scores, tape) = on_attention(inputs, request, |problem, batch| problem.linked_tape(batch, queries));
+    (tensor(scores, [request.plain.rows, request.plain.rules].to_vec()), tape)
 }
 
 /// Calls `work` with the inputs of [`RuleOps::linked_scores`] as plain numbers.
 fn on_attention<T>(
     inputs: &[FloatTensor<Flex>; 6],
-    direction: &LinkedAsked,
+    request: &LinkedRequest,
     work: impl FnOnce(&Problem, BatchAttention) -> T,
 ) -> T {
     let [queries, keys, bias, values, pairs, owns] = inputs;
-    let LinkedAsked { direction, crowds, sizes } = direction;
+    let LinkedRequest { plain, rows, sizes } = request;
     let (queries, keys, bias) = (numbers(queries), numbers(keys), numbers(bias));
-    let values = direction.of_properties(values);
-    let batch = BatchAttention { crowds, queries, keys, bias, values, sizes: *sizes };
-    work(&direction.problem(pairs, owns), batch)
+    let values = plain.of_properties(values);
+    let batch = BatchAttention { rows, queries, keys, bias, values, sizes: *sizes };
+    work(&plain.problem(pairs, owns), batch)
 }
 
 /// Calls `work` with the inputs of [`RuleOps::rule_scores`] as plain numbers.
 fn on_numbers<T>(
     inputs: &[FloatTensor<Flex>; 4],
-    direction: &Direction,
+    request: &Request,
     work: impl FnOnce(&Problem, BatchFacts) -> T,
 ) -> T {
     let [facts, values, pairs, owns] = inputs;
-    let graphs = direction.queries.len();
-    let batch = BatchFacts { facts: numbers(facts), values: direction.of_properties(values), graphs };
-    work(&direction.problem(pairs, owns), batch)
+    let graphs = request.queries.len();
+    let batch = BatchFacts { facts: numbers(facts), values: request.of_properties(values), graphs };
+    work(&request.problem(pairs, owns), batch)
 }
 
-impl Direction {
+impl Request {
     /// The rules with their weights.
     fn problem<'a>(&self, pairs: &'a FloatTensor<Flex>, owns: &'a FloatTensor<Flex>) -> Problem<'a> {
         let (pairs, owns) = (numbers(pairs), self.of_properties(owns));

@@ -15,13 +15,13 @@ const SQUARE: f32 = 0.999;
 /// Keeps the step finite where gradients vanish.
 const SMALL: f32 = 1e-8;
 
-/// How an optimizer moves.
+/// How AdamW moves a parameter.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Pace {
+pub struct OptimizerSettings {
     /// Learning rate.
-    pub rate: f32,
-    /// Decay, multiplied by the rate.
-    pub decay: f32,
+    pub learning_rate: f32,
+    /// Weight decay, multiplied by the learning rate.
+    pub weight_decay: f32,
 }
 
 /// Numbers with a shape, and what AdamW remembers of them.
@@ -50,7 +50,7 @@ impl Parameter {
     /// m ← β₁m + (1−β₁)g    v ← β₂v + (1−β₂)g²
     /// θ ← θ − rate (m̂ / (√v̂ + ε) + decay θ)
     /// ```
-    fn step(&mut self, d: &[f32], step: usize, pace: Pace) {
+    fn step(&mut self, d: &[f32], step: usize, settings: OptimizerSettings) {
         let power = i32::try_from(step).unwrap_or(i32::MAX);
         let (mean_bias, square_bias) = (1.0 - MEAN.powi(power), 1.0 - SQUARE.powi(power));
         let memory = self.mean.iter_mut().zip(&mut self.square);
@@ -58,7 +58,7 @@ impl Parameter {
             *mean = MEAN * *mean + (1.0 - MEAN) * d;
             *square = SQUARE * *square + (1.0 - SQUARE) * d * d;
             let toward = (*mean / mean_bias) / ((*square / square_bias).sqrt() + SMALL);
-            *value -= pace.rate * (toward + pace.decay * *value);
+            *value -= settings.learning_rate * (toward + settings.weight_decay * *value);
         }
     }
 }
@@ -81,7 +81,7 @@ impl Parameters {
     }
 
     /// The numbers of a parameter, to be changed.
-    pub(crate) fn get_mut(&mut self, name: &str) -> &mut [f32] {
+    pub fn get_mut(&mut self, name: &str) -> &mut [f32] {
         &mut self.0.get_mut(name).expect("a parameter is asked for by its name").values
     }
 
@@ -102,14 +102,14 @@ impl Parameters {
         leaves: &Leaves,
         gradients: &Gradients,
         step: usize,
-        pace: impl Fn(&str) -> Pace,
+        settings: impl Fn(&str) -> OptimizerSettings,
     ) -> Result<()> {
         for (&name, parameter) in &mut self.0 {
             let Some(gradient) = leaves.tensors[name].0.grad(gradients) else { continue };
-            parameter.step(&crate::layer::numbers(&gradient)?, step, pace(name));
+            parameter.step(&crate::layer::numbers(&gradient)?, step, settings(name));
             if parameter.values.iter().any(|value| !value.is_finite()) {
                 let finding = format!("training diverged at step {step}: {name} is no longer finite");
-                return Err(Error::Mismatch(finding + "; a smaller rate may help"));
+                return Err(Error::Mismatch(finding + "; a smaller learning rate may help"));
             }
         }
         Ok(())
@@ -132,7 +132,7 @@ mod tests {
     #[test]
     fn the_first_step_has_the_length_of_the_rate_and_decay_pulls_to_zero() {
         let mut parameter = Parameter::new(vec![3], vec![1.0, -2.0, 0.0]);
-        parameter.step(&[0.3, -7.0, 0.0], 1, Pace { rate: 0.1, decay: 0.5 });
+        parameter.step(&[0.3, -7.0, 0.0], 1, OptimizerSettings { learning_rate: 0.1, weight_decay: 0.5 });
         let expected = [1.0 - 0.1 - 0.05, -2.0 + 0.1 + 0.1, 0.0];
         assert!(parameter.values.iter().zip(expected).all(|(ours, theirs)| (ours - theirs).abs() < 1e-6));
     }

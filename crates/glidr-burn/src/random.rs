@@ -26,11 +26,11 @@ pub fn stream(seed: u64, purpose: Purpose, place: u64) -> ChaCha8Rng {
 }
 
 /// So many draws from a normal distribution.
-pub fn normal(random: &mut ChaCha8Rng, count: usize, mean: f32, spread: f32) -> Vec<f32> {
+pub fn normal(random: &mut ChaCha8Rng, count: usize, mean: f32, std: f32) -> Vec<f32> {
     (0..count)
         .map(|_| {
             let draw: f32 = StandardNormal.sample(random);
-            mean + spread * draw
+            mean + std * draw
         })
         .collect()
 }

@@ -4,7 +4,6 @@
 //! standard output, progress and messages to standard error.
 
 mod eval;
-mod experiment;
 mod explain;
 mod export;
 mod generate;
@@ -84,7 +83,6 @@ enum Command {
     Info(info::Info),
     /// Make a synthetic graph with planted rules
     Generate(generate::Generate),
-    Experiment(experiment::Experiment),
     /// Print a completion script for a shell
     Completions {
         /// The shell
@@ -109,7 +107,6 @@ fn main() -> ExitCode {
         Command::Export(export) => export.run(&output),
         Command::Info(info) => info.run(&output),
         Command::Generate(generate) => generate.run(&output),
-        Command::Experiment(experiment) => experiment.run(&output, arguments.threads, threads),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Arguments::command(), "glidr", &mut script);

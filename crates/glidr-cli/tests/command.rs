@@ -426,25 +426,17 @@ fn a_rule_with_two_numbers_answers_by_the_first_for_tails_and_by_the_second_for_
     );
 }
 
-#[cfg(unix)]
 #[test]
-fn experiment_hands_over_to_the_program_beside_it_or_says_how_to_get_it() {
-    use std::os::unix::fs::PermissionsExt;
+fn joined_rules_rank_and_tell_their_shares() {
     let folder = folder();
-    let copy = folder.path().join("glidr");
-    fs::copy(assert_cmd::cargo::cargo_bin!("glidr"), &copy).expect("copied");
-    let run = || {
-        let mut command = Command::new(&copy);
-        command.env("PATH", folder.path()).args(["experiment", "--json", "mnist", "data", "--epochs", "3"]);
-        command.output().expect("the program starts")
-    };
-    let alone = run();
-    assert_eq!(alone.status.code(), Some(1));
-    assert!(stderr(&alone).contains("cargo install --path crates/glidr-burn"), "{}", stderr(&alone));
-    let other = folder.path().join("glidr-experiment");
-    fs::write(&other, "#!/bin/sh\necho \"$@\"\nexit 7\n").expect("written");
-    fs::set_permissions(&other, fs::Permissions::from_mode(0o755)).expect("may be run");
-    let handed = run();
-    assert_eq!(handed.status.code(), Some(7));
-    assert_eq!(String::from_utf8_lossy(&handed.stdout).trim(), "mnist data --epochs 3 --json");
+    stdout(&run(folder.path(), "learn -o m.glidr --steps 40 --rules 2"));
+    let joined = json(&run(folder.path(), "eval m.glidr --hard joined --json --base 40 --conjunctions 40"));
+    assert_eq!(joined["protocol"]["scores"], "soft and searched rules joined");
+    let shares = joined["shares"].as_array().expect("shares");
+    assert!(
+        !shares.is_empty()
+            && shares.iter().all(|share| (0.0..=1.0).contains(&share["share"].as_f64().expect("a share")))
+    );
+    let refused = run(folder.path(), "rules m.glidr --hard joined");
+    assert!(stderr(&refused).contains("--hard joined goes with eval"), "{}", stderr(&refused));
 }

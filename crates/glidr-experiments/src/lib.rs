@@ -4,6 +4,8 @@
 //! In: an [`Experiment`], a [`Plan`] and [`Choices`] that shorten it. Out: a [`Report`]. Paper:
 //! `tab:metrics`, `fig:mislabeling`, `fig:rule_length`, `tab:rules`.
 
+#[cfg(feature = "digits")]
+pub mod digits;
 mod figure;
 mod grid;
 mod job;
@@ -28,7 +30,7 @@ pub use stats::{Spread, slope};
 pub use store::Store;
 pub use watch::Watch;
 
-/// The experiments that need no network library.
+/// The experiments that need no network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Experiment {
     /// Filtered ranking on all data sets.                                        `tab:metrics`
@@ -43,7 +45,7 @@ pub enum Experiment {
     Inductive,
     /// Time and memory as graphs and rules grow.
     Scaling,
-    /// What more rules, variables, rounds and other ways of joining bring.
+    /// What more rules, variables, rounds and other aggregations bring.
     Beyond,
 }
 

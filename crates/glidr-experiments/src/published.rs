@@ -35,7 +35,7 @@ struct File {
 /// All of them, in the order of the file.
 pub fn published() -> anyhow::Result<Vec<Published>> {
     let text = include_str!("../plans/published.toml");
-    Ok(toml::from_str::<File>(text).context("experiments/published.toml")?.published)
+    Ok(toml::from_str::<File>(text).context("plans/published.toml")?.published)
 }
 
 #[cfg(test)]

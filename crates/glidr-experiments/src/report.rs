@@ -34,18 +34,13 @@ pub struct Report {
 }
 
 impl Report {
-    /// Writes `NAME.json` and the figures into `folder`, each beside its place and then renamed.
-    pub fn write(&self, name: &str, folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    /// Writes the figures into `folder`, each beside its place and then renamed.
+    pub fn write_figures(&self, folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
         std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
-        let mut value = self.value.clone();
-        value["tables"] = serde_json::to_value(&self.tables)?;
-        value["notes"] = serde_json::to_value(&self.notes)?;
-        let mut files = vec![(format!("{name}.json"), serde_json::to_string_pretty(&value)? + "\n")];
-        files.extend(self.figures.iter().cloned());
         let mut written = Vec::new();
-        for (name, text) in files {
+        for (name, text) in &self.figures {
             let path = folder.join(name);
-            atomic_file::write(&path, &text)?;
+            atomic_file::write(&path, text)?;
             written.push(path);
         }
         Ok(written)

@@ -1,10 +1,10 @@
-//! All rules on one graph: its facts as matrices of the slots, message passing, and the way back.
+//! All rules on one graph: its facts as matrices of the slots, message passing, and its adjoint.
 //!
 //! In: the soft facts of one graph, the weights of all rules, the graph's queries. Out: a score per
 //! query and rule; and derivatives by facts, values and weights. Paper: `eq:soft_adj_mtx`.
 
 use super::passing::{Derivatives, RuleOnGraph, Tape};
-use super::product::{PANEL, Room, mix, overlap};
+use super::product::{PANEL, Panels, mix, overlap};
 use super::{Ends, Problem};
 
 /// Soft facts of one graph, or derivatives by them.
@@ -24,9 +24,9 @@ pub(super) struct GraphDerivatives<'a> {
     pub owns: &'a mut [f32],
 }
 
-/// Room for the work on one graph; reused from graph to graph.
+/// Workspace for one graph; reused from graph to graph.
 #[derive(Debug, Default)]
-pub(super) struct Bench {
+pub(super) struct Workspace {
     /// Facts as rows of `length` numbers: predicates, then inverses.
     stack: Vec<f32>,
     /// M of every rule and slot.
@@ -35,7 +35,7 @@ pub(super) struct Bench {
     told: Vec<f32>,
     start: Vec<f32>,
     tape: Tape,
-    room: Room,
+    panels: Panels,
     d_matrices: Vec<f32>,
     d_stack: Vec<f32>,
     d_told: Vec<f32>,
@@ -44,7 +44,7 @@ pub(super) struct Bench {
     d_weights: Vec<f32>,
 }
 
-impl Bench {
+impl Workspace {
     /// Scores of all rules for each query, query by query.
     #[inline(always)]
     pub fn infer(
@@ -62,7 +62,7 @@ impl Bench {
         }
     }
 
-    /// The adjoint of [`Bench::infer`]: passes messages again, then walks back. Adds to the
+    /// The adjoint of [`Workspace::infer`]: passes messages again, then walks back. Adds to the
     /// derivatives by weights, and sets those by facts and values.
     #[inline(always)]
     pub fn adjoint(
@@ -125,13 +125,13 @@ impl Bench {
         }
         let fillers = schema.fillers();
         self.matrices.resize(problem.rules * schema.slots() * length, 0.0);
-        mix(&mut self.matrices, &self.stack, length, &mut self.room, |row, k| {
+        mix(&mut self.matrices, &self.stack, length, &mut self.panels, |row, k| {
             problem.pairs[row * fillers + k]
         });
         self.tell(problem, given);
     }
 
-    /// The adjoint of the matrices in [`Bench::prepare`].
+    /// The adjoint of the matrices in [`Workspace::prepare`].
     #[inline(always)]
     fn matrices_adjoint(&mut self, problem: &Problem, d: &mut GraphDerivatives) {
         let (schema, entities) = (problem.schema, problem.entities);
@@ -149,7 +149,7 @@ impl Bench {
         }
         self.d_stack.resize(both * length, 0.0);
         let weight = |k: usize, row: usize| problem.pairs[row * fillers + k];
-        mix(&mut self.d_stack, &self.d_matrices, length, &mut self.room, weight);
+        mix(&mut self.d_stack, &self.d_matrices, length, &mut self.panels, weight);
         let (direct, inverse) = self.d_stack.split_at(schema.predicates * length);
         for (number, d_facts) in d.facts.chunks_exact_mut(entities * entities).enumerate() {
             let (direct, inverse) = (&direct[number * length..], &inverse[number * length..]);
@@ -178,7 +178,7 @@ impl Bench {
         }
     }
 
-    /// The adjoint of [`Bench::tell`].
+    /// The adjoint of [`Workspace::tell`].
     #[inline(always)]
     fn told_adjoint(&mut self, problem: &Problem, given: GraphFacts, d: &mut GraphDerivatives) {
         let (schema, entities, width) = (problem.schema, problem.entities, problem.width());
@@ -225,7 +225,7 @@ impl Bench {
         }
     }
 
-    /// The adjoint of [`Bench::begin`]: at a tie the older value, 1, stays.
+    /// The adjoint of [`Workspace::begin`]: at a tie the older value, 1, stays.
     #[inline(always)]
     fn begin_adjoint(&mut self, problem: &Problem, rule: usize, query: Option<Ends>) {
         let (variables, width) = (problem.schema.variables, problem.width());

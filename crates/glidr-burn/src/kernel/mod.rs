@@ -16,11 +16,11 @@ use std::cell::RefCell;
 use glidr::Schema;
 use rayon::prelude::*;
 
-use graph::{Bench, GraphDerivatives, GraphFacts};
-pub(crate) use linked::{BatchAttention, Crowd, Sizes, Tape};
+use graph::{GraphDerivatives, GraphFacts, Workspace};
+pub(crate) use linked::{BatchAttention, GraphRows, Sizes, Tape};
 
-/// Queries on one graph that are worked on together; more are shared out among threads.
-const TOGETHER: usize = 64;
+/// Queries on one graph that one task works on; more are shared out among threads.
+const CHUNK: usize = 64;
 
 /// The two entities of a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,7 +65,7 @@ pub(crate) struct BatchDerivatives {
 pub(crate) type GraphQueries = Vec<(usize, Option<Ends>)>;
 
 thread_local! {
-    static BENCH: RefCell<Bench> = RefCell::default();
+    static WORKSPACE: RefCell<Workspace> = RefCell::default();
 }
 
 impl<'a> Problem<'a> {
@@ -103,18 +103,18 @@ impl<'a> Problem<'a> {
         let parts: Vec<_> = queries
             .iter()
             .enumerate()
-            .flat_map(|(g, list)| list.chunks(TOGETHER).map(move |q| (g, q)))
+            .flat_map(|(g, list)| list.chunks(CHUNK).map(move |q| (g, q)))
             .collect();
         let found: Vec<Vec<f32>> = parts
             .par_iter()
             .map(|&(graph, part)| {
-                let direction: Vec<_> = part.iter().map(|(_, ends)| *ends).collect();
-                let mut scores = vec![0.0; direction.len() * self.rules];
+                let asked: Vec<_> = part.iter().map(|(_, ends)| *ends).collect();
+                let mut scores = vec![0.0; asked.len() * self.rules];
                 let given = self.facts_of(batch, graph);
-                with_bench(|bench| {
-                    let there =
-                        There { bench, problem: self, given, queries: &direction, scores: &mut scores };
-                    pulp::Arch::new().dispatch(there);
+                with_workspace(|workspace| {
+                    let task =
+                        ScoreTask { workspace, problem: self, given, queries: &asked, scores: &mut scores };
+                    pulp::Arch::new().dispatch(task);
                 });
                 scores
             })
@@ -170,9 +170,9 @@ impl<'a> Problem<'a> {
         values: &mut [f32],
     ) -> (Vec<f32>, Vec<f32>) {
         let (mut pairs, mut owns) = (vec![0.0; self.pairs.len()], vec![0.0; self.owns.len()]);
-        if queries.len() > TOGETHER {
+        if queries.len() > CHUNK {
             let parts: Vec<BatchDerivatives> = queries
-                .par_chunks(TOGETHER)
+                .par_chunks(CHUNK)
                 .map(|part| {
                     let (mut facts, mut values) = (vec![0.0; facts.len()], vec![0.0; values.len()]);
                     let (pairs, owns) = self.graph_adjoint(given, part, d_scores, &mut facts, &mut values);
@@ -186,16 +186,17 @@ impl<'a> Problem<'a> {
                 add(&mut owns, &part.owns);
             }
         } else if !queries.is_empty() {
-            let direction: Vec<_> = queries.iter().map(|(_, ends)| *ends).collect();
+            let asked: Vec<_> = queries.iter().map(|(_, ends)| *ends).collect();
             let d_rows: Vec<f32> = queries
                 .iter()
                 .flat_map(|(row, _)| &d_scores[row * self.rules..][..self.rules])
                 .copied()
                 .collect();
             let d = GraphDerivatives { facts, values, pairs: &mut pairs, owns: &mut owns };
-            with_bench(|bench| {
-                let back = Back { bench, problem: self, given, queries: &direction, d_scores: &d_rows, d };
-                pulp::Arch::new().dispatch(back);
+            with_workspace(|workspace| {
+                let task =
+                    AdjointTask { workspace, problem: self, given, queries: &asked, d_scores: &d_rows, d };
+                pulp::Arch::new().dispatch(task);
             });
         }
         (pairs, owns)
@@ -209,16 +210,16 @@ impl<'a> Problem<'a> {
         rule: usize,
         query: Option<Ends>,
     ) -> Vec<Vec<f32>> {
-        with_bench(|bench| {
-            bench.prepare(self, self.facts_of(batch, graph));
-            bench.score(self, rule, query);
-            (0..self.schema.variables).map(|variable| bench.domain(self, variable).to_vec()).collect()
+        with_workspace(|workspace| {
+            workspace.prepare(self, self.facts_of(batch, graph));
+            workspace.score(self, rule, query);
+            (0..self.schema.variables).map(|variable| workspace.domain(self, variable).to_vec()).collect()
         })
     }
 }
 
-fn with_bench<T>(work: impl FnOnce(&mut Bench) -> T) -> T {
-    BENCH.with(|bench| work(&mut bench.borrow_mut()))
+fn with_workspace<T>(work: impl FnOnce(&mut Workspace) -> T) -> T {
+    WORKSPACE.with(|workspace| work(&mut workspace.borrow_mut()))
 }
 
 /// Cuts a list into `count` rows of `size` numbers, which may be none.
@@ -233,27 +234,27 @@ fn add(to: &mut [f32], more: &[f32]) {
     to.iter_mut().zip(more).for_each(|(to, more)| *to += more);
 }
 
-/// The way there on one graph, compiled once for every set of vector instructions.
-struct There<'a> {
-    bench: &'a mut Bench,
+/// Scores on one graph, compiled once for every set of vector instructions.
+struct ScoreTask<'a> {
+    workspace: &'a mut Workspace,
     problem: &'a Problem<'a>,
     given: GraphFacts<'a>,
     queries: &'a [Option<Ends>],
     scores: &'a mut [f32],
 }
 
-impl pulp::WithSimd for There<'_> {
+impl pulp::WithSimd for ScoreTask<'_> {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: pulp::Simd>(self, _: S) {
-        self.bench.infer(self.problem, self.given, self.queries, self.scores);
+        self.workspace.infer(self.problem, self.given, self.queries, self.scores);
     }
 }
 
-/// The way back, likewise.
-struct Back<'a> {
-    bench: &'a mut Bench,
+/// The adjoint, likewise.
+struct AdjointTask<'a> {
+    workspace: &'a mut Workspace,
     problem: &'a Problem<'a>,
     given: GraphFacts<'a>,
     queries: &'a [Option<Ends>],
@@ -261,11 +262,11 @@ struct Back<'a> {
     d: GraphDerivatives<'a>,
 }
 
-impl pulp::WithSimd for Back<'_> {
+impl pulp::WithSimd for AdjointTask<'_> {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: pulp::Simd>(mut self, _: S) {
-        self.bench.adjoint(self.problem, self.given, self.queries, self.d_scores, &mut self.d);
+        self.workspace.adjoint(self.problem, self.given, self.queries, self.d_scores, &mut self.d);
     }
 }

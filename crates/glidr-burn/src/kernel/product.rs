@@ -10,9 +10,9 @@ const TILE: usize = 6;
 /// Numbers of a row between two visits to the sums of [`overlap`]: its rows then stay in the cache.
 const BLOCK: usize = 256;
 
-/// Room for [`mix`]: a panel of all rows, and the weights in the order they are read.
+/// Workspace of [`mix`]: a panel of all rows, and the weights in the order they are read.
 #[derive(Debug, Default)]
-pub(super) struct Room {
+pub(super) struct Panels {
     panel: Vec<[f32; PANEL]>,
     tiles: Vec<[f32; TILE]>,
 }
@@ -23,24 +23,24 @@ pub(super) fn mix(
     out: &mut [f32],
     rows: &[f32],
     length: usize,
-    room: &mut Room,
+    panels: &mut Panels,
     weight: impl Fn(usize, usize) -> f32,
 ) {
     let (results, count) = (out.len() / length, rows.len() / length);
-    room.tiles.clear();
+    panels.tiles.clear();
     for first in (0..results).step_by(TILE) {
         for k in 0..count {
             let one = |t| if first + t < results { weight(first + t, k) } else { 0.0 };
-            room.tiles.push(std::array::from_fn(one));
+            panels.tiles.push(std::array::from_fn(one));
         }
     }
-    room.panel.resize(count, [0.0; PANEL]);
+    panels.panel.resize(count, [0.0; PANEL]);
     for start in (0..length).step_by(PANEL) {
-        for (k, to) in room.panel.iter_mut().enumerate() {
+        for (k, to) in panels.panel.iter_mut().enumerate() {
             to.copy_from_slice(&rows[k * length + start..][..PANEL]);
         }
-        for (tile, weights) in room.tiles.chunks_exact(count.max(1)).enumerate() {
-            let sums = mix_tile(weights, &room.panel);
+        for (tile, weights) in panels.tiles.chunks_exact(count.max(1)).enumerate() {
+            let sums = mix_tile(weights, &panels.panel);
             for (t, sum) in sums.iter().enumerate().take(results - tile * TILE) {
                 out[(tile * TILE + t) * length + start..][..PANEL].copy_from_slice(sum);
             }
@@ -128,7 +128,7 @@ mod tests {
             let length = 3 * PANEL;
             let (rows, weights) = (numbers(count * length, 0.3), numbers(results * count, 1.0));
             let mut out = vec![9.0; results * length];
-            mix(&mut out, &rows, length, &mut Room::default(), |r, k| weights[r * count + k]);
+            mix(&mut out, &rows, length, &mut Panels::default(), |r, k| weights[r * count + k]);
             for r in 0..results {
                 for n in 0..length {
                     let plain: f32 = (0..count).map(|k| weights[r * count + k] * rows[k * length + n]).sum();

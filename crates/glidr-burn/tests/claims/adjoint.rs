@@ -2,7 +2,7 @@
 
 use burn::tensor::{Device, Tensor, TensorData};
 use glidr::Schema;
-use glidr_burn::layer::{Pair, Queries, RuleWeights, SoftFacts, numbers, scores};
+use glidr_burn::layer::{Pair, Queries, SlotWeights, SoftFacts, numbers, scores};
 use glidr_burn::random::{Purpose, stream};
 use proptest::prelude::*;
 use rand::RngExt;
@@ -71,7 +71,7 @@ impl Case {
     }
 
     /// Facts and weights made of the inputs.
-    fn inputs(&self, leaves: &[Tensor<1>; 4]) -> (RuleWeights, SoftFacts) {
+    fn inputs(&self, leaves: &[Tensor<1>; 4]) -> (SlotWeights, SoftFacts) {
         let [links, values, pairs, owns] = self.shapes();
         let own = self.schema.properties > 0;
         let four: [usize; 4] = links.try_into().expect("four");
@@ -81,7 +81,7 @@ impl Case {
         };
         let facts =
             SoftFacts { links: leaves[0].clone().reshape(four), values: own.then(|| three(values, 1)) };
-        let weights = RuleWeights::soft(self.schema, three(pairs, 2), own.then(|| three(owns, 3)));
+        let weights = SlotWeights::soft(self.schema, three(pairs, 2), own.then(|| three(owns, 3)));
         (weights, facts)
     }
 

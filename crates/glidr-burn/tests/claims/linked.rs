@@ -3,7 +3,7 @@
 use burn::tensor::{Device, Tensor, TensorData};
 use glidr::Schema;
 use glidr_burn::attention::{Attention, Rows, linked_scores};
-use glidr_burn::layer::{Clip, Pair, Queries, RuleWeights, numbers, scores};
+use glidr_burn::layer::{Clip, Pair, Queries, SlotWeights, numbers, scores};
 use glidr_burn::random::{Purpose, stream};
 use proptest::prelude::*;
 use rand::RngExt;
@@ -70,11 +70,11 @@ impl Case {
             queries: leaves[0].clone().reshape(described),
             keys: leaves[1].clone().reshape(described),
             bias: leaves[2].clone(),
-            clip: Clip { least: 0.5, felt: 0.3 },
+            clip: Clip { threshold: 0.5, gradient_threshold: 0.3 },
             values: own.then(|| leaves[4].clone().reshape(values)),
         };
         let owns = own.then(|| leaves[5].clone().reshape(owns));
-        let weights = RuleWeights::soft(s, leaves[3].clone().reshape(pairs), owns);
+        let weights = SlotWeights::soft(s, leaves[3].clone().reshape(pairs), owns);
         let mut below = |most: usize| random.random_range(0..most);
         let pairs = (0..self.pairs).map(|_| Pair {
             graph: below(self.graphs),
@@ -100,15 +100,13 @@ impl Case {
 
 fn cases() -> impl Strategy<Value = Case> {
     let sizes = (1usize..4, 0usize..3, 1usize..4, 1usize..14, 1usize..6, 1usize..20);
-    let direction = prop_oneof![(0usize..5, Just(0)), (Just(0), 1usize..9)];
-    (any::<u64>(), 2usize..5, sizes, 1usize..4, direction).prop_map(
-        |(seed, variables, s, rounds, direction)| {
-            let (predicates, properties, graphs, entities, key, rules) = s;
-            let schema = Schema::new(variables, predicates, properties).expect("in range");
-            let (pairs, kinds) = direction;
-            Case { seed, schema, graphs, entities, kinds, key, rules, rounds, pairs }
-        },
-    )
+    let asked = prop_oneof![(0usize..5, Just(0)), (Just(0), 1usize..9)];
+    (any::<u64>(), 2usize..5, sizes, 1usize..4, asked).prop_map(|(seed, variables, s, rounds, asked)| {
+        let (predicates, properties, graphs, entities, key, rules) = s;
+        let schema = Schema::new(variables, predicates, properties).expect("in range");
+        let (pairs, kinds) = asked;
+        Case { seed, schema, graphs, entities, kinds, key, rules, rounds, pairs }
+    })
 }
 
 proptest! {
@@ -148,12 +146,12 @@ fn attention_of_wrong_shape_is_refused() {
         queries: Tensor::zeros([3, 2, 4], &device),
         keys: Tensor::zeros([3, 2, keys], &device),
         bias: Tensor::zeros([2], &device),
-        clip: Clip { least: 0.5, felt: 0.3 },
+        clip: Clip { threshold: 0.5, gradient_threshold: 0.3 },
         values: None,
         rows,
     };
     let weights =
-        RuleWeights::soft(Schema::new(3, 2, 0).expect("in range"), Tensor::zeros([1, 3, 5], &device), None);
+        SlotWeights::soft(Schema::new(3, 2, 0).expect("in range"), Tensor::zeros([1, 3, 5], &device), None);
     let refused = |attention: Attention, queries: Queries| {
         linked_scores(&weights, &attention, &queries, 1).expect_err("refused").to_string()
     };

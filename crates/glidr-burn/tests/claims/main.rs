@@ -1,7 +1,8 @@
-//! Claims about the layer and the study, each a test.
+//! Claims about the layer, each a test.
 
 mod adjoint;
+#[path = "../../examples/hidden_property/kin.rs"]
+mod kin;
 mod linked;
 mod mixing;
-mod study;
 mod twin;

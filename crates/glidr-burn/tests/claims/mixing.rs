@@ -5,9 +5,10 @@ use glidr::graph::{Sizes, Triple};
 use glidr::infer::{Batch, Slots, Tables, Tape};
 use glidr::rule::{Filler, Filling};
 use glidr::{ClassMatrix, Entity, Predicate, Schema};
-use glidr_burn::kin::{Families, Target, learn, planted};
-use glidr_burn::layer::{Pair, Queries, RuleWeights, SoftFacts, domains, numbers, scores};
+use glidr_burn::layer::{Pair, Queries, SlotWeights, SoftFacts, domains, numbers, scores};
 use glidr_burn::random::{Purpose, normal, stream};
+
+use crate::kin::{Families, Target, learn, planted};
 
 fn links(facts: &[(usize, usize, usize)], predicates: usize, entities: usize, device: &Device) -> Tensor<4> {
     let mut values = vec![0.0f32; predicates * entities * entities];
@@ -31,15 +32,14 @@ fn on_known_facts_the_layer_gives_the_scores_of_glidr() {
     let device = Device::flex();
     let shape = [1, schema.slots(), schema.fillers()];
     let logits = Tensor::from_data(TensorData::new(logits.pairs, shape), &device);
-    let weights = RuleWeights::soft(schema, logits, None);
+    let weights = SlotWeights::soft(schema, logits, None);
     let ours = SoftFacts { links: links(&facts, 2, entities, &device), values: None };
     for head in 0..entities {
         for tail in 0..entities {
             let batch = Batch::<8>::new(&graph, &[(Entity(head as u32), Entity(tail as u32))]);
             let theirs = Tape::default().infer(&graph, &tables, &batch, 3)[0];
-            let direction = Queries::Pairs(vec![Pair { graph: 0, head, tail }]);
-            let found =
-                numbers(&scores(&weights, &ours, &direction, 3).expect("shapes agree")).expect("f32")[0];
+            let query = Queries::Pairs(vec![Pair { graph: 0, head, tail }]);
+            let found = numbers(&scores(&weights, &ours, &query, 3).expect("shapes agree")).expect("f32")[0];
             assert!((found - theirs).abs() < 1e-6, "({head}, {tail}): {found} is not {theirs}");
         }
     }
@@ -59,12 +59,12 @@ fn a_fixed_rule_reads_known_facts_and_learned_links_alike_and_only_links_get_a_g
         2,
         &[Filler::Direct(Predicate(1))],
     );
-    let fixed = RuleWeights::hard(&[chain], &device).expect("one rule");
+    let fixed = SlotWeights::hard(&[chain], &device).expect("one rule");
     let logits = Tensor::<3>::zeros([1, schema.slots(), schema.fillers()], &device).require_grad();
-    let soft = RuleWeights::soft(schema, logits.clone(), None);
+    let soft = SlotWeights::soft(schema, logits.clone(), None);
     let weights = soft.join(fixed.clone()).expect("one schema");
-    let direction = [(0, 2), (0, 0), (1, 2)].map(|(head, tail)| Pair { graph: 0, head, tail });
-    let found = scores(&weights, &facts, &Queries::Pairs(direction.to_vec()), 1).expect("shapes agree");
+    let queries = [(0, 2), (0, 0), (1, 2)].map(|(head, tail)| Pair { graph: 0, head, tail });
+    let found = scores(&weights, &facts, &Queries::Pairs(queries.to_vec()), 1).expect("shapes agree");
     let values = numbers(&found).expect("f32");
     assert_eq!((values[1], values[3], values[5]), (0.7, 0.2, 0.0));
     let gradients = found.sum().backward();
@@ -81,7 +81,7 @@ fn the_planted_rule_over_a_hidden_property_is_found_from_labels_of_pairs() {
     let families = Families::new(6, 0.6, Target::Uncle, 0);
     let learned = learn(&families, Target::Uncle, 250, 0).expect("no divergence");
     assert!(planted().contains(&learned.rule()), "{:?}", learned.rule());
-    let [pairs, people] = learned.judge(&Families::new(20, 0.6, Target::Uncle, 1)).expect("same shapes");
+    let [pairs, people] = learned.evaluate(&Families::new(20, 0.6, Target::Uncle, 1)).expect("same shapes");
     assert!(pairs > 0.99 && people > 0.97, "{pairs} {people}");
 }
 

@@ -1,30 +1,30 @@
 //! The slow twin: the layer as a plain composition of the framework's own operations.
 
 use burn::tensor::Tensor;
-use glidr_burn::layer::{Queries, RuleWeights, SoftFacts};
+use glidr_burn::layer::{Queries, SlotWeights, SoftFacts};
 
 /// Scores `[queries, rules]` by the equations in order, one rule and one message at a time.
-pub fn plain_scores(weights: &RuleWeights, facts: &SoftFacts, queries: &Queries, rounds: usize) -> Tensor<2> {
+pub fn plain_scores(weights: &SlotWeights, facts: &SoftFacts, queries: &Queries, rounds: usize) -> Tensor<2> {
     let (schema, device) = (weights.schema, facts.links.device());
     let [graphs, predicates, entities, _] = facts.links.dims();
     let (n, rules) = (schema.variables, weights.pairs.dims()[0]);
     // One row of facts per query.
-    let direction: Vec<(usize, Option<(usize, usize)>)> = match queries {
+    let asked: Vec<(usize, Option<(usize, usize)>)> = match queries {
         Queries::Graphs => (0..graphs).map(|graph| (graph, None)).collect(),
         Queries::Pairs(pairs) => {
             pairs.iter().map(|pair| (pair.graph, Some((pair.head, pair.tail)))).collect()
         }
     };
-    let of_query = |query: usize| direction[query].0;
+    let of_query = |query: usize| asked[query].0;
     let links: Vec<Tensor<4>> =
-        (0..direction.len()).map(|query| facts.links.clone().narrow(0, of_query(query), 1)).collect();
+        (0..asked.len()).map(|query| facts.links.clone().narrow(0, of_query(query), 1)).collect();
     let links = Tensor::cat(links, 0);
     let values = facts.values.clone().map(|values| {
         let rows: Vec<Tensor<3>> =
-            (0..direction.len()).map(|query| values.clone().narrow(0, of_query(query), 1)).collect();
+            (0..asked.len()).map(|query| values.clone().narrow(0, of_query(query), 1)).collect();
         Tensor::cat(rows, 0)
     });
-    let rows = direction.len();
+    let rows = asked.len();
     let mut columns = Vec::new();
     for rule in 0..rules {
         let pairs: Tensor<2> = weights.pairs.clone().narrow(0, rule, 1).squeeze_dim(0);
@@ -44,7 +44,7 @@ pub fn plain_scores(weights: &RuleWeights, facts: &SoftFacts, queries: &Queries,
         let mut domains: Vec<Tensor<2>> = (0..n)
             .map(|variable| {
                 let mut mask = vec![1.0f32; rows * entities];
-                for (query, (_, ends)) in direction.iter().enumerate() {
+                for (query, (_, ends)) in asked.iter().enumerate() {
                     let end = ends.and_then(|(head, tail)| match variable {
                         0 => Some(head),
                         v if v + 1 == n => Some(tail),

@@ -1,4 +1,4 @@
-//! Links of one graph from the queries and keys of its entities, and the way back.
+//! Links of one graph from the queries and keys of its entities, and the adjoint.
 //!
 //! The paper: attention with a sigmoid instead of softmax, zero diagonals, values below 0.5 clipped to zero.
 
@@ -29,22 +29,22 @@ pub(super) struct Given<'a> {
     pub sizes: Sizes,
 }
 
-/// Entities whose attention is taken together.
-const TOGETHER: usize = 8;
+/// Entities whose attention is computed side by side.
+const CHUNK: usize = 8;
 
 impl Links {
-    /// All links; with `felt`, those too that are clipped but have a derivative.
+    /// All links; with `with_clipped`, those too that are clipped but have a derivative.
     ///
     /// ```text
-    /// a = q·k / √|k| + bias;  s = 1 / (1 + e^−a);  b = s where s ≥ least and off the diagonal; kept, as 0, where s ≥ felt
+    /// a = q·k / √|k| + bias;  s = 1 / (1 + e^−a);  b = s where s ≥ threshold and off the diagonal; kept, as 0, where s ≥ gradient threshold
     /// ```
     #[inline(always)]
-    pub fn make(&mut self, problem: &Problem, given: &Given, felt: bool) {
+    pub fn make(&mut self, problem: &Problem, given: &Given, with_clipped: bool) {
         let (entities, predicates, key) = (problem.entities, problem.schema.predicates, given.sizes.key);
-        let (whole, least) = given.sizes.clip.bars();
-        let bar = if felt { least } else { whole };
+        let (threshold, gradient_threshold) = given.sizes.clip.logits();
+        let least = if with_clipped { gradient_threshold } else { threshold };
         let scale = 1.0 / (key as f32).sqrt();
-        let width = entities.next_multiple_of(TOGETHER);
+        let width = entities.next_multiple_of(CHUNK);
         self.clear();
         // One predicate's keys, a row for each of their numbers.
         let mut turned = vec![0.0f32; key * width];
@@ -57,22 +57,22 @@ impl Links {
             }
             for entity in 0..entities {
                 let query = &given.queries[at(entity)..][..key];
-                for first in (0..width).step_by(TOGETHER) {
-                    let mut attention = [given.bias[predicate]; TOGETHER];
+                for first in (0..width).step_by(CHUNK) {
+                    let mut attention = [given.bias[predicate]; CHUNK];
                     for (row, &q) in turned.chunks_exact(width).zip(query) {
-                        let row = &row[first..first + TOGETHER];
-                        for n in 0..TOGETHER {
+                        let row = &row[first..first + CHUNK];
+                        for n in 0..CHUNK {
                             attention[n] += q * row[n];
                         }
                     }
-                    if attention.iter().all(|&a| a < bar) {
+                    if attention.iter().all(|&a| a < least) {
                         continue;
                     }
                     for (other, &a) in (first..entities).zip(&attention) {
                         // Entities that are alike are linked to each other, none to itself.
-                        if a >= bar && (other != entity || given.counts[entity] > 1.0) {
+                        if a >= least && (other != entity || given.counts[entity] > 1.0) {
                             let s = sigmoid(a);
-                            let (value, slope) = (if a >= whole { s } else { 0.0 }, s * (1.0 - s));
+                            let (value, slope) = (if a >= threshold { s } else { 0.0 }, s * (1.0 - s));
                             let entry = Entry { predicate: predicate as u32, value, slope };
                             self.push(entity * entities + other, entry);
                         }

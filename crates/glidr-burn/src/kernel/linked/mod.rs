@@ -3,7 +3,7 @@
 //!
 //! In: queries and keys, from which links are made ([`attention`]), values, weights. Out: one score per query
 //! and rule, and the derivatives of the scores by all of these. Entities that are alike are described once
-//! and counted ([`Crowd`]): their domains stay alike, so one stands for all. The slow twin makes all links of
+//! and counted ([`GraphRows`]): their domains stay alike, so one stands for all. The slow twin makes all links of
 //! all entities first ([`crate::links`]) and goes on with [`Problem::scores`] and [`Problem::adjoint`]; what
 //! is clipped, and which of it has a derivative, is the same in both.
 
@@ -25,7 +25,7 @@ use super::{Ends, GraphQueries, Problem, add};
 
 /// The rows that describe one graph's entities.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Crowd {
+pub(crate) struct GraphRows {
     /// The first row's number; the others follow.
     pub first: usize,
     /// How many entities each row describes: they are alike.
@@ -36,7 +36,7 @@ pub(crate) struct Crowd {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BatchAttention<'a> {
     /// The rows of every graph, one graph after another.
-    pub crowds: &'a [Crowd],
+    pub rows: &'a [GraphRows],
     /// `[rows][predicates][key]`, both.
     pub queries: &'a [f32],
     pub keys: &'a [f32],
@@ -58,29 +58,29 @@ pub(crate) struct AttentionDerivatives {
     pub owns: Vec<f32>,
 }
 
-/// Room for the work on one graph, and what the way there leaves for the way back.
+/// Workspace for one graph, and what scoring leaves for the adjoint.
 #[derive(Debug, Default)]
-struct Bench {
+struct Workspace {
     links: Links,
     /// One per block of rules.
     walks: Vec<Walk>,
     d_links: Vec<f32>,
 }
 
-/// What the way there leaves for the way back, graph by graph.
+/// What scoring leaves for the adjoint, graph by graph.
 #[derive(Debug)]
-pub(crate) struct Tape(Vec<Bench>);
+pub(crate) struct Tape(Vec<Workspace>);
 
-/// Benches that nobody works at: a batch takes them up again.
-static FREE: Mutex<Vec<Bench>> = Mutex::new(Vec::new());
+/// Workspaces that are free: the next batch uses them again.
+static FREE: Mutex<Vec<Workspace>> = Mutex::new(Vec::new());
 
-fn free() -> MutexGuard<'static, Vec<Bench>> {
+fn free() -> MutexGuard<'static, Vec<Workspace>> {
     FREE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl<'a> BatchAttention<'a> {
     fn graph(&self, problem: &Problem, graph: usize) -> Given<'a> {
-        let Crowd { first, counts } = &self.crowds[graph];
+        let GraphRows { first, counts } = &self.rows[graph];
         let of = |list: &'a [f32], width: usize| &list[first * width..][..counts.len() * width];
         let width = problem.schema.predicates * self.sizes.key;
         Given {
@@ -95,48 +95,56 @@ impl<'a> BatchAttention<'a> {
 
     /// Derivatives by numbers of every row, `width` of them, cut into those of each graph.
     fn cut<'d>(&self, mut list: &'d mut [f32], width: usize) -> Vec<&'d mut [f32]> {
-        let of = |crowd: &Crowd| list.split_off_mut(..crowd.counts.len() * width).unwrap_or_default();
-        self.crowds.iter().map(of).collect()
+        let of = |rows: &GraphRows| list.split_off_mut(..rows.counts.len() * width).unwrap_or_default();
+        self.rows.iter().map(of).collect()
     }
 }
 
 impl Problem<'_> {
     /// One score per query and rule; `queries` has a list for every graph.
     pub fn linked_scores(&self, batch: BatchAttention, queries: &[GraphQueries]) -> Vec<f32> {
-        let (scores, benches) = self.linked_work(batch, queries, false);
-        free().extend(benches);
+        let (scores, workspaces) = self.linked_work(batch, queries, false);
+        free().extend(workspaces);
         scores
     }
 
     /// The same, with what [`Problem::linked_adjoint`] needs.
     pub fn linked_tape(&self, batch: BatchAttention, queries: &[GraphQueries]) -> (Vec<f32>, Tape) {
-        let (scores, benches) = self.linked_work(batch, queries, true);
-        (scores, Tape(benches))
+        let (scores, workspaces) = self.linked_work(batch, queries, true);
+        (scores, Tape(workspaces))
     }
 
     fn linked_work(
         &self,
         batch: BatchAttention,
         queries: &[GraphQueries],
-        felt: bool,
-    ) -> (Vec<f32>, Vec<Bench>) {
+        with_clipped: bool,
+    ) -> (Vec<f32>, Vec<Workspace>) {
         let blocks = Block::all(self);
-        let (found, benches): (Vec<Vec<f32>>, Vec<Bench>) = queries
+        let (found, workspaces): (Vec<Vec<f32>>, Vec<Workspace>) = queries
             .par_iter()
             .enumerate()
             .map(|(graph, list)| {
                 let mut scores = vec![0.0; list.len() * self.rules];
                 let given = batch.graph(self, graph);
                 let problem = &self.with_entities(given.counts.len());
-                let mut bench = free().pop().unwrap_or_default();
-                bench.walks.resize_with(blocks.len(), Walk::default);
+                let mut workspace = free().pop().unwrap_or_default();
+                workspace.walks.resize_with(blocks.len(), Walk::default);
                 let (to, blocks) = (&mut scores, &blocks);
-                let there = There { bench: &mut bench, problem, blocks, given, felt, list, scores: to };
-                pulp::Arch::new().dispatch(there);
-                (scores, bench)
+                let task = ScoreTask {
+                    workspace: &mut workspace,
+                    problem,
+                    blocks,
+                    given,
+                    with_clipped,
+                    list,
+                    scores: to,
+                };
+                pulp::Arch::new().dispatch(task);
+                (scores, workspace)
             })
             .unzip();
-        (self.in_rows(queries.iter().map(Vec::as_slice).zip(&found)), benches)
+        (self.in_rows(queries.iter().map(Vec::as_slice).zip(&found)), workspaces)
     }
 
     /// The adjoint of [`Problem::linked_scores`], after [`Problem::linked_tape`] with the same numbers.
@@ -158,15 +166,16 @@ impl Problem<'_> {
             .zip(batch.cut(&mut d_keys, width))
             .zip(batch.cut(&mut d_values, self.schema.properties))
             .zip(queries.par_iter().zip(tape.0).enumerate())
-            .map(|(((d_queries, d_keys), d_values), (graph, (list, mut bench_of)))| {
+            .map(|(((d_queries, d_keys), d_values), (graph, (list, mut workspace_of)))| {
                 let mut shared_of = Shared::new(self, &blocks);
                 let given = batch.graph(self, graph);
                 let problem = &self.with_entities(given.counts.len());
                 let d = Own { queries: d_queries, keys: d_keys, values: d_values };
-                let (bench, shared) = (&mut bench_of, &mut shared_of);
-                let back = Back { bench, problem, blocks: &blocks, given, list, d_scores, d, shared };
-                pulp::Arch::new().dispatch(back);
-                free().push(bench_of);
+                let (workspace, shared) = (&mut workspace_of, &mut shared_of);
+                let task =
+                    AdjointTask { workspace, problem, blocks: &blocks, given, list, d_scores, d, shared };
+                pulp::Arch::new().dispatch(task);
+                free().push(workspace_of);
                 shared_of
             })
             .collect();
@@ -203,26 +212,26 @@ struct Own<'a> {
     values: &'a mut [f32],
 }
 
-/// The way there on one graph, compiled once for every set of vector instructions.
-struct There<'a> {
-    bench: &'a mut Bench,
+/// Scores on one graph, compiled once for every set of vector instructions.
+struct ScoreTask<'a> {
+    workspace: &'a mut Workspace,
     problem: &'a Problem<'a>,
     blocks: &'a [Block],
     given: Given<'a>,
     /// Whether links are wanted that are clipped but have a derivative.
-    felt: bool,
+    with_clipped: bool,
     list: &'a [(usize, Option<Ends>)],
     scores: &'a mut [f32],
 }
 
-impl pulp::WithSimd for There<'_> {
+impl pulp::WithSimd for ScoreTask<'_> {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: pulp::Simd>(self, simd: S) {
         let (problem, rules) = (self.problem, self.problem.rules);
-        let Bench { links, walks, .. } = self.bench;
-        links.make(problem, &self.given, self.felt);
+        let Workspace { links, walks, .. } = self.workspace;
+        links.make(problem, &self.given, self.with_clipped);
         for (block, walk) in self.blocks.iter().zip(walks) {
             walk.prepare(simd, problem, block, links, self.given.values);
             for ((_, query), scores) in self.list.iter().zip(self.scores.chunks_exact_mut(rules)) {
@@ -233,9 +242,9 @@ impl pulp::WithSimd for There<'_> {
     }
 }
 
-/// The way back, likewise.
-struct Back<'a> {
-    bench: &'a mut Bench,
+/// The adjoint, likewise.
+struct AdjointTask<'a> {
+    workspace: &'a mut Workspace,
     problem: &'a Problem<'a>,
     blocks: &'a [Block],
     given: Given<'a>,
@@ -245,13 +254,13 @@ struct Back<'a> {
     shared: &'a mut Shared,
 }
 
-impl pulp::WithSimd for Back<'_> {
+impl pulp::WithSimd for AdjointTask<'_> {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: pulp::Simd>(self, simd: S) {
         let (problem, rules) = (self.problem, self.problem.rules);
-        let Bench { links, walks, d_links } = self.bench;
+        let Workspace { links, walks, d_links } = self.workspace;
         d_links.clear();
         d_links.resize(links.entries.len(), 0.0);
         for ((block, d_block), walk) in self.blocks.iter().zip(&mut self.shared.blocks).zip(walks) {

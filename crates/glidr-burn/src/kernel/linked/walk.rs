@@ -13,7 +13,7 @@ use super::{Ends, Links, Problem};
 
 const NOTHING: Lane = [0.0; LANES];
 
-/// Room and tape of one graph and block.
+/// Workspace and tape of one graph and block.
 #[derive(Debug, Default)]
 pub(super) struct Walk {
     /// M of every pair and slot.
@@ -25,7 +25,7 @@ pub(super) struct Walk {
     /// Who narrowed each entry in each round: 0 = nobody, else sender + 1.
     winners: Vec<[u32; LANES]>,
     /// The variable and entity whose entry is each rule's score.
-    places: [(usize, usize); LANES],
+    best: [(usize, usize); LANES],
     d_matrices: Vec<Lane>,
     d_told: Vec<Lane>,
     d_domains: Vec<Lane>,
@@ -46,7 +46,7 @@ impl Mix<'_> {
     fn sum<S: Simd, const SLOTS: usize>(&self, simd: S, at: usize, to: &mut [Lane]) {
         let mut sums = [NOTHING; SLOTS];
         for (entries, first) in self.links.both_ways(self.pair, self.predicates) {
-            // A link that is clipped but felt adds nothing.
+            // A clipped link that has a derivative adds nothing.
             for entry in self.links.entries[entries].iter().filter(|entry| entry.value > 0.0) {
                 let from = (first + entry.predicate as usize) * self.slots + at;
                 let weights = &self.weights[from..from + SLOTS];
@@ -247,7 +247,7 @@ impl Walk {
             for l in 0..LANES {
                 if most[l] < score[l] {
                     score[l] = most[l];
-                    self.places[l] = (variable, place[l] as usize);
+                    self.best[l] = (variable, place[l] as usize);
                 }
             }
         }
@@ -281,7 +281,7 @@ impl Walk {
         let (size, sure) = (variables * entities, (problem.schema.fillers() - 1) * slots);
         self.d_domains.clear();
         self.d_domains.resize(size, NOTHING);
-        for (l, &(variable, entity)) in self.places.iter().enumerate() {
+        for (l, &(variable, entity)) in self.best.iter().enumerate() {
             self.d_domains[variable * entities + entity][l] = d_score[l];
         }
         for round in (0..problem.rounds).rev() {

@@ -1,7 +1,7 @@
-//! One training run of the study, step by step; it can be stopped and taken up again.
+//! One training run of the study, step by step; it can be stopped and resumed.
 //!
 //! In: [`Settings`] and training images. Out: the trained [`Parameters`]. Equal seeds give equal
-//! parameters, on any number of threads, and whether or not the run was broken off in between.
+//! parameters, on any number of threads, and whether or not the run was stopped in between.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,19 +9,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use burn::tensor::Device;
 use glidr::model::container::{Container, Tensor};
 use glidr::{Error, Result};
+use glidr_burn::layer::numbers;
+use glidr_burn::parameters::Parameters;
+use glidr_burn::random::{Purpose, shuffle, stream};
 use serde::{Deserialize, Serialize};
 
 use super::idx::Digits;
 use super::network::Network;
 use super::settings::Settings;
-use crate::layer::numbers;
-use crate::parameters::Parameters;
-use crate::util::random::{Purpose, shuffle, stream};
 
 /// The format's name in the file.
-const FORMAT: &str = "glidr-mnist";
-/// Starts that a run gives up at most.
-const MOST_STARTS: usize = 9;
+const FORMAT: &str = "glidr-digits";
+/// Restarts of a run at most.
+const MAX_RESTARTS: usize = 9;
 
 /// A run: what was learned so far.
 #[derive(Clone, Debug)]
@@ -32,9 +32,9 @@ pub struct Run {
     pub parameters: Parameters,
     /// Training images per epoch.
     pub images: usize,
-    /// Starts that were given up.
-    pub given_up: usize,
-    /// Steps done since the last start.
+    /// How often the run restarted from another initialisation.
+    pub restarts: usize,
+    /// Steps done since the last restart.
     pub step: usize,
     /// The sum of the losses of this epoch's steps so far.
     loss: f32,
@@ -56,7 +56,7 @@ pub enum Ended {
 struct Header {
     settings: Settings,
     images: usize,
-    given_up: usize,
+    restarts: usize,
     step: usize,
     loss: f32,
     losses: Vec<f32>,
@@ -66,7 +66,7 @@ impl Run {
     /// A run that has not begun.
     pub fn new(settings: Settings, digits: &Digits) -> Result<Self> {
         let mut run = Run::blank(settings, digits.len())?;
-        run.network.settle(&mut run.parameters, digits)?;
+        run.network.calibrate(&mut run.parameters, digits)?;
         Ok(run)
     }
 
@@ -83,7 +83,7 @@ impl Run {
             network,
             parameters,
             images,
-            given_up: 0,
+            restarts: 0,
             step: 0,
             loss: 0.0,
             losses: Vec::new(),
@@ -126,37 +126,37 @@ impl Run {
         let device = Device::flex().autodiff();
         let leaves = self.parameters.leaves(&device, true);
         let patches = self.network.patches(digits, some, &device)?;
-        let felt = settings.felt(self.step, self.steps());
-        let loss = self.network.loss(&leaves, &patches, &labels, felt)?;
+        let gradient_threshold = settings.gradient_threshold_at(self.step, self.steps());
+        let loss = self.network.loss(&leaves, &patches, &labels, gradient_threshold)?;
         let value = numbers(&loss)?[0];
         let gradients = loss.backward();
         let (step, steps) = (self.step, self.steps());
-        let pace = |name: &str| self.network.settings.pace(name, step, steps);
-        self.parameters.step(&leaves, &gradients, step + 1, pace)?;
+        let optimizer = |name: &str| self.network.settings.optimizer(name, step, steps);
+        self.parameters.step(&leaves, &gradients, step + 1, optimizer)?;
         self.step += 1;
         self.loss += value;
         if self.step.is_multiple_of(self.steps_per_epoch()) {
             self.losses.push(self.loss / self.steps_per_epoch() as f32);
             self.loss = 0.0;
-            let poor = self.network.settings.poor.is_some_and(|poor| self.losses[0] > poor);
-            if self.losses.len() == 1 && poor && self.given_up < MOST_STARTS {
-                self.start_again(digits)?;
+            let is_bad = self.network.settings.restart_loss.is_some_and(|limit| self.losses[0] > limit);
+            if self.losses.len() == 1 && is_bad && self.restarts < MAX_RESTARTS {
+                self.restart(digits)?;
             }
         }
         Ok(value)
     }
 
-    /// Gives this start up for another.
-    fn start_again(&mut self, digits: &Digits) -> Result<()> {
-        self.given_up += 1;
-        self.parameters = self.network.start(self.given_up);
-        self.network.settle(&mut self.parameters, digits)?;
+    /// Restarts from another initialisation.
+    fn restart(&mut self, digits: &Digits) -> Result<()> {
+        self.restarts += 1;
+        self.parameters = self.network.start(self.restarts);
+        self.network.calibrate(&mut self.parameters, digits)?;
         self.step = 0;
         self.losses.clear();
         Ok(())
     }
 
-    /// Goes on to the end, or until `stop` is set; tells `watch` after every step.
+    /// Trains to the end, or until `stop` is set; tells `watch` after every step.
     pub fn train(
         &mut self,
         digits: &Digits,
@@ -173,12 +173,12 @@ impl Run {
         Ok(Ended::Finished)
     }
 
-    /// Writes the run, finished or not, so that [`Run::open`] takes it up again.
+    /// Writes the run, finished or not, so that [`Run::open`] resumes it.
     pub fn save(&self, path: &Path) -> Result<()> {
         let header = Header {
             settings: self.network.settings.clone(),
             images: self.images,
-            given_up: self.given_up,
+            restarts: self.restarts,
             step: self.step,
             loss: self.loss,
             losses: self.losses.clone(),
@@ -210,7 +210,7 @@ impl Run {
             let finding = format!("a run has at most {} steps, but this says {}", run.steps(), header.step);
             return Err(Error::data(path, finding));
         }
-        (run.given_up, run.step) = (header.given_up, header.step);
+        (run.restarts, run.step) = (header.restarts, header.step);
         (run.loss, run.losses) = (header.loss, header.losses);
         Ok(run)
     }

@@ -1,40 +1,23 @@
-//! `glidr experiment`: the paper's experiments and ours. Those that need a network are handed over to
-//! `glidr-experiment`, which is built with a network library.
+//! The studies that need no network: arguments, a run, and the tables it gives.
 
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
-use glidr_experiments::{Choices, Experiment as Study, Plan, Report, ScalingMeasured, ScalingPoint, Watch};
+use glidr_experiments::{Choices, Experiment, Plan, Report, ScalingMeasured, ScalingPoint, Watch};
 use indicatif::ProgressBar;
 use serde_json::json;
 
-use crate::STOPPED;
 use crate::output::{Output, table};
-use crate::signals::Signals;
+use crate::{STOPPED, signals};
 
-/// Repeat the paper's experiments, and ours, with the paper's numbers beside them.
-///
-/// Settings are a plan in TOML (experiments/ of the project, built in); each unit of work, that is a
-/// data set, a seed and a setting, is kept in OUT/NAME.jsonl as soon as it is done, so that the same
-/// command goes on after Ctrl-C. OUT/NAME.json and figures as SVG are written at the end.
-#[derive(Args)]
-#[command(after_help = "Examples:\n  \
-    glidr experiment completion                          all of tab:metrics: hours\n  \
-    glidr experiment completion --data umls --seeds 0,1  a part of it\n  \
-    glidr experiment noise --data families --steps 50 -o /tmp/out    a quick look on built-in data\n  \
-    glidr experiment scaling --print-plan > my.toml      then change it, and run it with --plan my.toml")]
-pub struct Experiment {
-    #[command(subcommand)]
-    study: Which,
-}
-
+/// The studies that need no network.
 #[derive(Subcommand)]
-enum Which {
+pub enum Study {
     /// Filtered ranking on Family, Kinships, UMLS and FB15k-237 (tab:metrics)
     Completion(Flags),
     /// Hits@1 as training facts are mislabelled (fig:mislabeling)
@@ -47,25 +30,15 @@ enum Which {
     Inductive(Flags),
     /// Time and memory as generated graphs and rules grow
     Scaling(Flags),
-    /// What more rules, variables, rounds and other ways of joining bring: MRR against time
+    /// What more rules, variables, rounds and other aggregations bring: MRR against time
     Beyond(Flags),
-    /// Handwritten digits: handed over to glidr-experiment (cargo install --path crates/glidr-burn)
-    #[command(disable_help_flag = true)]
-    Mnist(HandOver),
 }
 
-/// Arguments of another program.
-#[derive(Args)]
-struct HandOver {
-    /// Handed on as they are
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGUMENTS")]
-    arguments: Vec<String>,
-}
-
+/// What all studies have in common.
 #[derive(Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command")]
-struct Flags {
-    /// Where results go: NAME.jsonl, NAME.json and figures
+pub struct Flags {
+    /// Where results go: NAME.jsonl and figures
     #[arg(short, long, value_name = "OUT", default_value = "docs/results")]
     output: PathBuf,
     /// Another plan than the one that is built in
@@ -110,34 +83,33 @@ struct Flags {
     one: Option<String>,
 }
 
-impl Experiment {
-    /// Runs the experiment, or hands over; then the exit code is the other program's.
-    pub fn run(&self, output: &Output, direction: Option<u16>, threads: usize) -> anyhow::Result<ExitCode> {
-        let (study, flags) = match &self.study {
-            Which::Completion(flags) => (Study::Completion, flags),
-            Which::Noise(flags) => (Study::Noise, flags),
-            Which::Variables(flags) => (Study::Variables, flags),
-            Which::Rules(flags) => (Study::Rules, flags),
-            Which::Inductive(flags) => (Study::Inductive, flags),
-            Which::Scaling(flags) => (Study::Scaling, flags),
-            Which::Beyond(flags) => (Study::Beyond, flags),
-            Which::Mnist(other) => return hand_over("mnist", &other.arguments, output, direction),
+impl Study {
+    /// Runs the study and prints its report.
+    pub fn run(&self, output: &Output, threads: usize) -> anyhow::Result<ExitCode> {
+        let (experiment, flags) = match self {
+            Study::Completion(flags) => (Experiment::Completion, flags),
+            Study::Noise(flags) => (Experiment::Noise, flags),
+            Study::Variables(flags) => (Experiment::Variables, flags),
+            Study::Rules(flags) => (Experiment::Rules, flags),
+            Study::Inductive(flags) => (Experiment::Inductive, flags),
+            Study::Scaling(flags) => (Experiment::Scaling, flags),
+            Study::Beyond(flags) => (Experiment::Beyond, flags),
         };
         if flags.print_plan {
-            return output.write(study.plan());
+            return output.write(experiment.plan());
         }
         if let Some(point) = &flags.one {
             let point: ScalingPoint = serde_json::from_str(point)?;
             return output.write_json(&point.measure()?);
         }
-        flags.run(study, output, threads)
+        flags.run(experiment, output, threads)
     }
 }
 
 impl Flags {
-    fn run(&self, study: Study, output: &Output, threads: usize) -> anyhow::Result<ExitCode> {
+    fn run(&self, experiment: Experiment, output: &Output, threads: usize) -> anyhow::Result<ExitCode> {
         let plan = match &self.plan {
-            None => Plan::parse(study.plan(), "the plan that is built in")?,
+            None => Plan::parse(experiment.plan(), "the plan that is built in")?,
             Some(path) => {
                 let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
                 Plan::parse(&text, &path.display().to_string())?
@@ -155,21 +127,21 @@ impl Flags {
             done: self.done,
             anew: self.restart,
         };
-        let signals = Signals::listen()?;
-        signals.training.store(true, Ordering::Relaxed);
+        let stop = signals::listen()?;
         let bar = output.bar(0, "{prefix} {bar:20} {msg}  {elapsed} gone");
         bar.enable_steady_tick(Duration::from_millis(500));
-        let seen = Seen { output, bar, stop: &signals.stop, threads };
-        let report = study.run(&plan, &choices, &self.output, &seen)?;
+        let seen = Seen { output, bar, stop: &stop, threads };
+        let report = experiment.run(&plan, &choices, &self.output, &seen)?;
         seen.bar.finish_and_clear();
+        let units = self.output.join(format!("{}.jsonl", experiment.name()));
         let Some(report) = report else {
             output.say(&format!(
-                "stopped; {} keeps what was done: the same command goes on",
-                self.output.join(format!("{}.jsonl", study.name())).display()
+                "stopped; {} keeps what was done: the same command continues",
+                units.display()
             ));
             return Ok(ExitCode::from(STOPPED));
         };
-        let written = report.write(study.name(), &self.output)?;
+        let written: Vec<PathBuf> = [vec![units], report.write_figures(&self.output)?].concat();
         let written: Vec<String> = written.iter().map(|path| path.display().to_string()).collect();
         if output.json {
             let mut value = report.value.clone();
@@ -185,8 +157,7 @@ impl Flags {
 fn text(report: &Report) -> String {
     let mut text = String::new();
     for shown in &report.tables {
-        let header: Vec<&str> = shown.header.iter().map(String::as_str).collect();
-        text += &format!("{}\n{}\n", shown.title, table(&header, shown.left, shown.rows.clone()));
+        text += &format!("{}\n{}\n", shown.title, table(&shown.header, shown.left, &shown.rows));
     }
     for note in &report.notes {
         text += &format!("{note}\n");
@@ -231,37 +202,15 @@ impl Watch for Seen<'_> {
     fn measure(&self, point: &ScalingPoint) -> anyhow::Result<ScalingMeasured> {
         let program = std::env::current_exe().context("this program's own place")?;
         let mut command = Command::new(&program);
-        command.args(["experiment", "scaling", "--json", "--quiet", "--threads", &self.threads.to_string()]);
+        command.args(["scaling", "--json", "--quiet", "--threads", &self.threads.to_string()]);
         let found = command.arg("--one").arg(serde_json::to_string(point)?).output();
         let found = found.with_context(|| program.display().to_string())?;
         if !found.status.success() {
-            bail!("{}", String::from_utf8_lossy(&found.stderr).trim().trim_start_matches("glidr: "));
+            bail!(
+                "{}",
+                String::from_utf8_lossy(&found.stderr).trim().trim_start_matches("glidr-experiments: ")
+            );
         }
         Ok(serde_json::from_slice(&found.stdout)?)
-    }
-}
-
-/// Hands a study over to `glidr-experiment`; the exit code is the other program's.
-fn hand_over(
-    study: &str,
-    arguments: &[String],
-    output: &Output,
-    threads: Option<u16>,
-) -> anyhow::Result<ExitCode> {
-    let name = format!("glidr-experiment{}", std::env::consts::EXE_SUFFIX);
-    let beside = std::env::current_exe().ok().and_then(|path| Some(path.parent()?.join(&name)));
-    let program = beside.filter(|path| path.is_file()).unwrap_or_else(|| PathBuf::from(&name));
-    let mut command = Command::new(&program);
-    command.arg(study).args(arguments);
-    command.args(output.json.then_some("--json")).args(output.quiet.then_some("--quiet"));
-    if let Some(threads) = threads {
-        command.args(["--threads", &threads.to_string()]);
-    }
-    match command.status() {
-        Ok(status) => Ok(ExitCode::from(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1))),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => bail!(
-            "{name} must be beside glidr or in PATH, but is not: cargo install --path crates/glidr-burn"
-        ),
-        Err(error) => Err(error).with_context(|| program.display().to_string()),
     }
 }

@@ -1,44 +1,40 @@
-//! `mnist`: trains or takes up a run, judges it, draws what it found.
+//! `digits`: trains or resumes a run, evaluates it, draws what it found.
 
-use std::io::{ErrorKind, IsTerminal, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use clap::Args;
-use glidr_burn::mnist::{Confusion, Digits, Ended, Run, Settings, pictures};
-use indicatif::{ProgressBar, ProgressStyle};
+use glidr_experiments::digits::{Confusion, Digits as Images, Ended, Run, Settings, pictures};
 use serde_json::json;
 
-/// Exit code of a run that was stopped by a signal and can be taken up again.
-const STOPPED: u8 = 130;
+use crate::output::Output;
+use crate::{STOPPED, signals};
 
-/// Train an encoder of 4 × 4 pixel patches and one rule per digit together, and judge them.
+/// Train an encoder of 4 × 4 pixel patches and one rule per digit end to end, and evaluate them.
 ///
 /// The last images of the training files are held out for validation; settings are to be chosen on
-/// those. --test judges on the 10,000 test images as well.
+/// those. --test evaluates on the 10,000 test images as well.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \
-    glidr-experiment mnist mnist/ -o small.run                                     the paper's 8 + 8 predicates\n  \
-    glidr-experiment mnist mnist/ -o small.run --resume                            go on after Ctrl-C\n  \
-    glidr-experiment mnist mnist/ -o large.run --predicates 32 --properties 32     the paper's 32 + 32\n  \
-    glidr-experiment mnist mnist/ --judge small.run --test --pictures pictures/    judge and draw")]
-pub struct Mnist {
+    glidr-experiments digits mnist/ -o small.run                                      the paper's 8 + 8 predicates\n  \
+    glidr-experiments digits mnist/ -o small.run --resume                             continue after Ctrl-C\n  \
+    glidr-experiments digits mnist/ -o large.run --predicates 32 --properties 32      the paper's 32 + 32\n  \
+    glidr-experiments digits mnist/ --evaluate small.run --test --pictures pictures/  evaluate and draw")]
+pub struct Digits {
     /// Folder with the IDX files of MNIST, plain or .gz
     data: PathBuf,
     /// Where the run goes: checkpoints while it trains, the finished run at the end
     #[arg(short, long, value_name = "RUN")]
     output: Option<PathBuf>,
-    /// Go on with the run at -o, to the very same end as an unbroken one
-    #[arg(long, requires = "output", conflicts_with = "judge")]
+    /// Continue the run at -o, to the very same end as an unbroken one
+    #[arg(long, requires = "output", conflicts_with = "evaluate")]
     resume: bool,
-    /// Judge a finished run; nothing is trained
+    /// Evaluate a finished run; nothing is trained
     #[arg(long, value_name = "RUN", conflicts_with = "output")]
-    judge: Option<PathBuf>,
-    /// Judge on the 10,000 test images as well
+    evaluate: Option<PathBuf>,
+    /// Evaluate on the 10,000 test images as well
     #[arg(long)]
     test: bool,
     /// Draw links, rules and the confusion matrix as SVG into this folder
@@ -73,15 +69,15 @@ pub struct Mnist {
     seed: Option<u64>,
 }
 
-impl Mnist {
+impl Digits {
     /// Trains and reports.
-    pub fn run(&self, json: bool, quiet: bool) -> anyhow::Result<ExitCode> {
+    pub fn run(&self, output: &Output) -> anyhow::Result<ExitCode> {
         let begun = self.begun()?;
         let settings = match &begun {
             Some(run) => run.network.settings.clone(),
             None => self.chosen()?,
         };
-        let all = settings.prepare(Digits::train(&self.data)?);
+        let all = settings.prepare(Images::train(&self.data)?);
         if self.validation >= all.len() {
             bail!(
                 "validation must leave images to train on, but holds out {} of {}",
@@ -94,13 +90,13 @@ impl Mnist {
         let train = train.split(self.images.unwrap_or(usize::MAX)).0;
         let started = Instant::now();
         let mut run = begun.map_or_else(|| Run::new(settings, &train), Ok)?;
-        if self.judge.is_none() && !self.train(&mut run, &train, quiet)? {
+        if self.evaluate.is_none() && !self.train(&mut run, &train, output)? {
             return Ok(ExitCode::from(STOPPED));
         }
         if !run.is_finished() {
             bail!("the run has done {} of {} steps: finish it with -o RUN --resume", run.step, run.steps());
         }
-        self.report(&run, &valid, started.elapsed(), json)
+        self.report(&run, &valid, started.elapsed(), output)
     }
 
     fn chosen(&self) -> anyhow::Result<Settings> {
@@ -120,13 +116,13 @@ impl Mnist {
         Ok(settings)
     }
 
-    /// The run to judge or to go on with.
+    /// The run to evaluate or to continue.
     fn begun(&self) -> anyhow::Result<Option<Run>> {
-        Ok(match (&self.judge, &self.output) {
+        Ok(match (&self.evaluate, &self.output) {
             (Some(path), _) => Some(Run::open(path)?),
             (None, Some(path)) if self.resume => Some(Run::open(path)?),
             (None, Some(path)) if path.exists() => bail!(
-                "{} is there already: add --resume to go on with it, or choose another name",
+                "{} is there already: add --resume to continue it, or choose another name",
                 path.display()
             ),
             _ => None,
@@ -134,24 +130,18 @@ impl Mnist {
     }
 
     /// Trains to the end, or until it is stopped; tells whether it is finished.
-    fn train(&self, run: &mut Run, digits: &Digits, quiet: bool) -> anyhow::Result<bool> {
-        let stop = Arc::new(AtomicBool::new(false));
-        let direction = Arc::clone(&stop);
-        ctrlc::set_handler(move || {
-            if direction.swap(true, Ordering::Relaxed) {
-                std::process::exit(i32::from(STOPPED));
-            }
-        })?;
-        let bar = progress(run, quiet);
+    fn train(&self, run: &mut Run, images: &Images, output: &Output) -> anyhow::Result<bool> {
+        let stop = signals::listen()?;
+        let bar = output.bar(run.steps() as u64, "{bar:30} {msg}  {elapsed} gone, {eta} left");
         let (every, mut last, mut mean) = (Duration::from_secs(self.checkpoint_every), Instant::now(), None);
-        let ended = run.train(digits, &stop, |run, loss| {
+        let ended = run.train(images, &stop, |run, loss| {
             let smooth = mean.map_or(loss, |mean| 0.98 * mean + 0.02 * loss);
             mean = Some(smooth);
             bar.set_position(run.step as u64);
-            let again =
-                if run.given_up > 0 { format!("start {}, ", run.given_up + 1) } else { String::new() };
+            let restarted =
+                if run.restarts > 0 { format!("restart {}, ", run.restarts) } else { String::new() };
             bar.set_message(format!(
-                "{again}epoch {} of {}, loss {smooth:.3}",
+                "{restarted}epoch {} of {}, loss {smooth:.3}",
                 run.losses.len() + 1,
                 run.network.settings.epochs
             ));
@@ -167,40 +157,42 @@ impl Mnist {
         if let Some(path) = &self.output {
             run.save(path)?;
         }
-        if ended == Ended::Stopped && !quiet {
+        if ended == Ended::Stopped {
             let told = match &self.output {
-                Some(path) => format!("stopped; {} keeps what was done: go on with --resume", path.display()),
+                Some(path) => {
+                    format!("stopped; {} keeps what was done: continue with --resume", path.display())
+                }
                 None => "stopped; nothing was kept: give -o RUN to keep checkpoints".into(),
             };
-            let _ = writeln!(std::io::stderr().lock(), "{told}");
+            output.say(&told);
         }
         Ok(ended == Ended::Finished)
     }
 
-    fn report(&self, run: &Run, valid: &Digits, time: Duration, json: bool) -> anyhow::Result<ExitCode> {
-        let mut judged = Vec::new();
+    fn report(&self, run: &Run, valid: &Images, time: Duration, output: &Output) -> anyhow::Result<ExitCode> {
+        let mut evaluated = Vec::new();
         if !valid.is_empty() {
-            judged.push(("validation", Confusion::of(&run.network, &run.parameters, valid)?));
+            evaluated.push(("validation", Confusion::of(&run.network, &run.parameters, valid)?));
         }
-        let prepared = |digits| run.network.settings.prepare(digits);
+        let prepared = |images| run.network.settings.prepare(images);
         let is_needed = self.test || self.pictures.is_some();
-        let test = is_needed.then(|| Digits::test(&self.data).map(prepared)).transpose()?;
+        let test = is_needed.then(|| Images::test(&self.data).map(prepared)).transpose()?;
         if let (Some(test), true) = (&test, self.test) {
-            judged.push(("test", Confusion::of(&run.network, &run.parameters, test)?));
+            evaluated.push(("test", Confusion::of(&run.network, &run.parameters, test)?));
         }
         let reuse = pictures::reuse(run)?;
         if let (Some(folder), Some(test)) = (&self.pictures, &test) {
-            let confusion = judged.last().map(|(_, confusion)| confusion);
+            let confusion = evaluated.last().map(|(_, confusion)| confusion);
             pictures::draw(run, test, confusion, folder)?;
         }
-        if json {
+        if output.json {
             let part = |(name, confusion): &(&str, Confusion)| {
                 json!({ "images": name, "macro_f1": confusion.macro_f1(), "accuracy": confusion.accuracy(),
                         "confusion": confusion.counts })
             };
-            let all = json!({ "settings": run.network.settings, "given_up": run.given_up, "losses": run.losses, "seconds": time.as_secs_f64(),
-                              "judged": judged.iter().map(part).collect::<Vec<_>>(), "reuse": reuse });
-            return print(&(serde_json::to_string_pretty(&all)? + "\n"));
+            let all = json!({ "settings": run.network.settings, "restarts": run.restarts, "losses": run.losses, "seconds": time.as_secs_f64(),
+                              "evaluated": evaluated.iter().map(part).collect::<Vec<_>>(), "reuse": reuse });
+            return output.write_json(&all);
         }
         let s = &run.network.settings;
         let mut text = format!(
@@ -213,7 +205,7 @@ impl Mnist {
             run.images,
             run.losses.last().copied().unwrap_or(f32::NAN)
         );
-        for (name, confusion) in &judged {
+        for (name, confusion) in &evaluated {
             text += &format!(
                 "{name}: macro F1 {:.4}, accuracy {:.4} on {} images\n",
                 confusion.macro_f1(),
@@ -222,24 +214,6 @@ impl Mnist {
             );
         }
         text += &format!("binary predicates by the number of digits whose rule uses them: {reuse:?}\n");
-        print(&text)
-    }
-}
-
-fn progress(run: &Run, quiet: bool) -> ProgressBar {
-    if quiet || !std::io::stderr().is_terminal() {
-        return ProgressBar::hidden();
-    }
-    let style = ProgressStyle::with_template("{bar:30} {msg}  {elapsed} gone, {eta} left");
-    ProgressBar::new(run.steps() as u64)
-        .with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("━╸─"))
-}
-
-/// Writes a result to standard output; a closed pipe is a quiet end.
-fn print(text: &str) -> anyhow::Result<ExitCode> {
-    let mut out = std::io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error.into()),
-        _ => Ok(ExitCode::SUCCESS),
+        output.write(&text)
     }
 }

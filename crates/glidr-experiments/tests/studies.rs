@@ -1,4 +1,4 @@
-//! `glidr generate` and `glidr experiment`, run as a user runs them, on tiny data.
+//! The real program `glidr-experiments`, run as a user runs it, on tiny data.
 
 mod common;
 
@@ -7,44 +7,11 @@ use std::fs;
 use common::{folder, json, run, stderr, stdout};
 use serde_json::Value;
 
-const SMALL: &str = "--entities 300 --facts 3000 --instances 60";
-
-#[test]
-fn generate_writes_a_graph_that_other_commands_read() {
-    let folder = folder();
-    let made = json(&run(folder.path(), &format!("generate g --json {SMALL} --seed 3")));
-    assert_eq!((&made["entities"], &made["predicates"]), (&300.into(), &24.into()));
-    assert_eq!(made["planted"][0], "chain(X, Y) :- p01(X, Z1), p02(Z1, Y).");
-    let info = json(&run(folder.path(), "info g --json"));
-    assert_eq!((&info["entities"], &info["predicates"]), (&300.into(), &24.into()));
-    // Applied to the whole graph, the planted rules say nothing that is not a fact already.
-    assert_eq!(stdout(&run(folder.path(), "solve g/planted.rules g")), "");
-    assert!(made["splits"]["test"].as_u64() > Some(0));
-}
-
-#[test]
-fn generate_never_writes_over_what_is_there_unless_told() {
-    let folder = folder();
-    stdout(&run(folder.path(), &format!("generate g {SMALL}")));
-    let before = fs::read_to_string(folder.path().join("g/train.txt")).expect("a split");
-    let again = run(folder.path(), &format!("generate g {SMALL} --seed 1"));
-    assert_eq!(again.status.code(), Some(1));
-    assert!(stderr(&again).contains("--overwrite replaces it"), "{}", stderr(&again));
-    assert_eq!(fs::read_to_string(folder.path().join("g/train.txt")).expect("a split"), before);
-    stdout(&run(folder.path(), &format!("generate g {SMALL} --seed 1 --overwrite")));
-    assert_ne!(fs::read_to_string(folder.path().join("g/train.txt")).expect("a split"), before);
-    let refused = run(folder.path(), "generate h --entities 300 --facts 500");
-    assert!(stderr(&refused).contains("facts must leave room"), "{}", stderr(&refused));
-    assert!(!folder.path().join("h").exists());
-}
-
 /// Runs an experiment twice on tiny data: it writes what it says, and the second run only reads.
 fn repeats(name: &str, flags: &str, figures: &[&str]) -> Value {
     let folder = folder();
-    let command = format!("experiment {name} -o out {flags}");
-    let text = stdout(&run(folder.path(), &command));
-    assert!(text.contains("written: out/"), "{text}");
-    let result = fs::read_to_string(folder.path().join(format!("out/{name}.json"))).expect("a result");
+    let command = format!("{name} -o out {flags}");
+    let first = json(&run(folder.path(), &format!("{command} --json")));
     let units = fs::read_to_string(folder.path().join(format!("out/{name}.jsonl"))).expect("units");
     for figure in figures {
         let svg = fs::read_to_string(folder.path().join("out").join(figure)).expect(figure);
@@ -53,9 +20,9 @@ fn repeats(name: &str, flags: &str, figures: &[&str]) -> Value {
     let again = run(folder.path(), &format!("{command} --json"));
     assert!(!stderr(&again).contains("unit 1"), "all units are done: {}", stderr(&again));
     let value = json(&again);
-    let mut kept: Value = serde_json::from_str(&result).expect("JSON");
-    kept["written"] = value["written"].clone();
-    assert_eq!(kept, value, "results are kept as they are told");
+    assert_eq!(first, value, "results are told as they were kept");
+    let text = stdout(&run(folder.path(), &command));
+    assert!(text.contains(&format!("written: out/{name}.jsonl")), "{text}");
     assert_eq!(fs::read_to_string(folder.path().join(format!("out/{name}.jsonl"))).expect("units"), units);
     // Broken off after the first unit, it can tell of that alone, and goes on to the same figures but for time.
     let first: String = units.lines().take(1).map(|line| format!("{line}\n")).collect();
@@ -129,7 +96,7 @@ fn scaling_measures_in_a_process_of_its_own_and_fits_slopes() {
                 [[growth]]\nwhat = \"rules\"\nvalues = [1, 2]\n\
                 graph = { entities = 300, facts = 3000, instances = 60 }\n";
     fs::write(folder.path().join("plan.toml"), plan).expect("a small file");
-    let value = json(&run(folder.path(), "experiment scaling --plan plan.toml --steps 1 -o out --json"));
+    let value = json(&run(folder.path(), "scaling --plan plan.toml --steps 1 -o out --json"));
     assert_eq!(value["units"].as_array().map(Vec::len), Some(4));
     assert!(value["units"][0]["measured"]["step"].as_f64() > Some(0.0));
     assert!(value["slopes"][0]["slope"].is_number(), "{}", value["slopes"]);
@@ -139,37 +106,30 @@ fn scaling_measures_in_a_process_of_its_own_and_fits_slopes() {
 #[test]
 fn what_cannot_be_run_is_told_by_name() {
     let folder = folder();
-    let none = run(folder.path(), "experiment noise --data families --done -o none");
+    let none = run(folder.path(), "noise --data families --done -o none");
     assert!(stderr(&none).contains("nothing of this is done yet"), "{}", stderr(&none));
     let said = |arguments: &str| {
         let output = run(folder.path(), arguments);
         assert!(!output.status.success());
         stderr(&output)
     };
-    let missing = said("experiment noise -o out --folder nowhere");
+    let missing = said("noise -o out --folder nowhere");
     assert!(missing.contains("nowhere/family") && missing.contains("--folder"), "{missing}");
-    assert!(said("experiment beyond -o out --row none").contains("but “none” is asked for"));
+    assert!(said("beyond -o out --row none").contains("but “none” is asked for"));
     fs::write(folder.path().join("bad.toml"), "sedes = [1]\n").expect("a small file");
-    assert!(said("experiment noise -o out --plan bad.toml").contains("sedes"));
-    let help = stdout(&run(folder.path(), "experiment --help"));
-    for name in ["completion", "noise", "variables", "rules", "inductive", "scaling", "beyond", "mnist"] {
+    assert!(said("noise -o out --plan bad.toml").contains("sedes"));
+    let help = stdout(&run(folder.path(), "--help"));
+    for name in ["completion", "noise", "variables", "rules", "inductive", "scaling", "beyond", "digits"] {
         assert!(help.contains(name), "{name} is missing from:\n{help}");
     }
-    let plan = stdout(&run(folder.path(), "experiment noise --print-plan"));
+    let plan = stdout(&run(folder.path(), "noise --print-plan"));
     assert!(plan.contains("mislabelled = "), "{plan}");
 }
 
+#[cfg(not(feature = "digits"))]
 #[test]
-fn joined_rules_rank_and_tell_their_shares() {
-    let folder = folder();
-    stdout(&run(folder.path(), "learn -o m.glidr --steps 40 --rules 2"));
-    let joined = json(&run(folder.path(), "eval m.glidr --hard joined --json --base 40 --conjunctions 40"));
-    assert_eq!(joined["protocol"]["scores"], "soft and searched rules joined");
-    let shares = joined["shares"].as_array().expect("shares");
-    assert!(
-        !shares.is_empty()
-            && shares.iter().all(|share| (0.0..=1.0).contains(&share["share"].as_f64().expect("a share")))
-    );
-    let refused = run(folder.path(), "rules m.glidr --hard joined");
-    assert!(stderr(&refused).contains("--hard joined goes with eval"), "{}", stderr(&refused));
+fn without_the_network_library_digits_says_how_to_get_it() {
+    let refused = run(folder().path(), "digits data --epochs 3");
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(stderr(&refused).contains("--features digits"), "{}", stderr(&refused));
 }

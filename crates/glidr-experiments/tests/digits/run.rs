@@ -1,8 +1,8 @@
-//! The study of digits on a small, made-up set: it learns, can be broken off, and repeats itself.
+//! The study of digits on a small, made-up set: it learns, can be stopped and resumed, and repeats itself.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use glidr_burn::mnist::{Confusion, Digits, Ended, Run, Settings};
+use glidr_experiments::digits::{Confusion, Digits, Ended, Run, Settings};
 
 /// Images of ten kinds: kind d has d + 2 bright squares of patch size, at places that move.
 fn digits(count: usize) -> Digits {
@@ -53,7 +53,7 @@ fn equal_seeds_give_equal_parameters_on_any_number_of_threads_and_others_do_not(
 }
 
 #[test]
-fn a_run_that_is_broken_off_and_resumed_ends_as_an_unbroken_one() {
+fn a_run_that_is_stopped_and_resumed_ends_as_an_unbroken_one() {
     let digits = digits(40);
     let whole = finish(Run::new(settings(), &digits).expect("in range"), &digits);
     let mut broken = Run::new(settings(), &digits).expect("in range");
@@ -72,8 +72,8 @@ fn a_run_that_is_broken_off_and_resumed_ends_as_an_unbroken_one() {
     resumed.save(&path).expect("written");
     let opened = Run::open(&path).expect("whole");
     assert!(opened.is_finished());
-    let judged = |run: &Run| Confusion::of(&run.network, &run.parameters, &digits).expect("same shapes");
-    assert_eq!(judged(&opened), judged(&whole));
+    let evaluated = |run: &Run| Confusion::of(&run.network, &run.parameters, &digits).expect("same shapes");
+    assert_eq!(evaluated(&opened), evaluated(&whole));
     let mut bytes = std::fs::read(&path).expect("there");
     let last = bytes.len() - 1;
     bytes[last] ^= 1;
@@ -83,20 +83,20 @@ fn a_run_that_is_broken_off_and_resumed_ends_as_an_unbroken_one() {
 }
 
 #[test]
-fn a_poor_start_is_given_up_for_another_and_a_run_broken_off_after_that_ends_as_an_unbroken_one() {
+fn a_run_restarts_above_the_restart_loss_and_if_stopped_after_that_ends_as_an_unbroken_one() {
     let digits = digits(40);
-    let begin = |poor| Run::new(Settings { poor, ..settings() }, &digits).expect("in range");
+    let begin = |restart_loss| Run::new(Settings { restart_loss, ..settings() }, &digits).expect("in range");
     let kept = finish(begin(None), &digits);
     let first = kept.losses[0];
     let content = finish(begin(Some(first + 0.01)), &digits);
-    assert_eq!((content.given_up, &content.parameters), (0, &kept.parameters));
+    assert_eq!((content.restarts, &content.parameters), (0, &kept.parameters));
     let choosy = finish(begin(Some(first - 1e-4)), &digits);
-    assert!(choosy.given_up > 0 && choosy.losses.len() == 2 && choosy.parameters != kept.parameters);
+    assert!(choosy.restarts > 0 && choosy.losses.len() == 2 && choosy.parameters != kept.parameters);
     let never_content = finish(begin(Some(0.1)), &digits);
-    assert_eq!(never_content.given_up, 9, "some start is kept in the end");
+    assert_eq!(never_content.restarts, 9, "some initialisation is kept in the end");
     let (mut broken, stop) = (begin(Some(0.1)), AtomicBool::new(false));
     let watch = |run: &Run, _| {
-        stop.store(run.given_up == 2 && run.step == 3, Ordering::Relaxed);
+        stop.store(run.restarts == 2 && run.step == 3, Ordering::Relaxed);
         Ok(())
     };
     assert_eq!(broken.train(&digits, &stop, watch).expect("no divergence"), Ended::Stopped);
@@ -119,7 +119,7 @@ fn training_on_other_images_than_the_run_began_with_is_refused() {
 fn the_loss_falls_on_images_that_differ_in_the_number_of_bright_patches() {
     let digits = digits(200);
     // Patches are of two kinds only, so rules must differ from the start.
-    let many = Settings { predicates: 4, properties: 4, spread: 2.0, epochs: 30, batch: 20, ..settings() };
+    let many = Settings { predicates: 4, properties: 4, init_std: 2.0, epochs: 30, batch: 20, ..settings() };
     let run = finish(Run::new(many, &digits).expect("in range"), &digits);
     let (first, last) = (run.losses[0], run.losses[run.losses.len() - 1]);
     assert!(last < 0.95 * first && last < 2.2, "the loss went from {first} to {last}");

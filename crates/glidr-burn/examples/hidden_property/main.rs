@@ -1,10 +1,12 @@
-//! Learns who is whose uncle where gender must be read from noisy numbers: network and rule together,
-//! from labels of pairs only. Then the same with a fixed rule beside the learned one.
+//! Learns who is whose uncle where gender must be read from noisy numbers: network and rule end to
+//! end, from labels of pairs only. Then the same with a fixed rule beside the learned one.
 #![expect(clippy::print_stdout, reason = "an example shows what it found")]
+
+mod kin;
 
 use glidr::graph::Names;
 use glidr::rule::RuleNames;
-use glidr_burn::kin::{Families, Target, learn};
+use kin::{Families, Target, learn, planted};
 
 fn main() -> glidr::Result<()> {
     for (target, told) in [
@@ -16,7 +18,8 @@ fn main() -> glidr::Result<()> {
             (Names::new(["parent", "sibling"].map(String::from)), Names::new(["read"].map(String::from)));
         let names = RuleNames { predicates: &predicates, properties: &properties, entities: None };
         println!("{told}\n  learned: {}", learned.rule().show(names).replacen("parent", "target", 1));
-        let [pairs, people] = learned.judge(&Families::new(100, 0.6, target, 1))?;
+        println!("  this is the planted rule: {}", planted().contains(&learned.rule()));
+        let [pairs, people] = learned.evaluate(&Families::new(100, 0.6, target, 1))?;
         println!(
             "  in new families a true pair scores above a false one in {:.1} % of cases,",
             100.0 * pairs

@@ -1,16 +1,16 @@
-//! How well digits are told apart: the confusion matrix and the figures drawn from it.
+//! How well digits are told apart: the confusion matrix, accuracy and F1.
 
 use burn::tensor::Device;
 use glidr::Result;
+use glidr_burn::layer::numbers;
+use glidr_burn::parameters::Parameters;
 
 use super::idx::Digits;
 use super::network::Network;
 use super::settings::DIGITS;
-use crate::layer::numbers;
-use crate::parameters::Parameters;
 
-/// Images scored together.
-const TOGETHER: usize = 250;
+/// Images scored at once.
+const CHUNK: usize = 250;
 
 /// How often each digit was taken for each: `counts[shown][answered]`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -26,7 +26,7 @@ impl Confusion {
         let leaves = parameters.leaves(&device, false);
         let mut confusion = Confusion::default();
         let all: Vec<usize> = (0..digits.len()).collect();
-        for some in all.chunks(TOGETHER) {
+        for some in all.chunks(CHUNK) {
             let scores = numbers(&network.scores(&leaves, &network.patches(digits, some, &device)?)?)?;
             for (&number, scores) in some.iter().zip(scores.chunks_exact(DIGITS)) {
                 confusion.counts[usize::from(digits.labels[number])][answer(scores)] += 1;

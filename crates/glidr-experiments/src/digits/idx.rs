@@ -14,7 +14,7 @@ use glidr::{Error, Result};
 /// Pixels on a side of an image.
 pub const SIDE: usize = 28;
 /// The most images that a file may claim to hold.
-const MOST: u32 = 10_000_000;
+const MAX_IMAGES: u32 = 10_000_000;
 /// What the first four bytes of the files say: unsigned bytes, in three dimensions or in one.
 const IMAGES: u32 = 0x0803;
 const LABELS: u32 = 0x0801;
@@ -120,8 +120,8 @@ fn read_idx(path: &Path, magic: u32) -> Result<Vec<u8>> {
         return Err(refuse(format!("the file must start with {magic:#010x}, but starts with {found:#010x}")));
     }
     let count = number("number of items")?;
-    if count == 0 || count > MOST {
-        return Err(refuse(format!("the file must hold 1 to {MOST} items, but says {count}")));
+    if count == 0 || count > MAX_IMAGES {
+        return Err(refuse(format!("the file must hold 1 to {MAX_IMAGES} items, but says {count}")));
     }
     let mut size = 1;
     if magic == IMAGES {

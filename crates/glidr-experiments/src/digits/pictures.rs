@@ -7,13 +7,13 @@ use burn::tensor::Device;
 use glidr::infer::Slots;
 use glidr::rule::{Filler, Filling};
 use glidr::{Error, Extraction, Result};
+use glidr_burn::layer::numbers;
 
+use super::confusion::Confusion;
 use super::idx::{Digits, SIDE};
-use super::judge::Confusion;
 use super::network::{GRID, PATCH, PATCHES};
+use super::run::Run;
 use super::settings::DIGITS;
-use super::study::Run;
-use crate::layer::numbers;
 
 /// Pixels of a picture for one pixel of an image.
 const ZOOM: usize = 6;
@@ -105,7 +105,7 @@ impl Picture {
         ));
     }
 
-    /// An arrow, a little to its left so that one back finds place, and what is written on it, three names a line.
+    /// An arrow, a little to its left so that one in the other direction fits beside it, and its names, three a line.
     fn arrow(&mut self, from: (f32, f32), to: (f32, f32), names: &[String]) {
         let (dx, dy) = (to.0 - from.0, to.1 - from.1);
         let (along, across) = ((dx / dx.hypot(dy), dy / dx.hypot(dy)), 4.0);

@@ -11,9 +11,9 @@ use glidr::rule::{Filler, Filling};
 use glidr::{Extraction, Predicate, Property, Result, Rule, Schema};
 use rand::RngExt;
 
-use crate::layer::{self, Pair, Queries, RuleWeights, SoftFacts, numbers};
-use crate::parameters::{Leaves, Pace, Parameters};
-use crate::util::random::{Purpose, normal, stream};
+use glidr_burn::layer::{self, Pair, Queries, SlotWeights, SoftFacts, numbers};
+use glidr_burn::parameters::{Leaves, OptimizerSettings, Parameters};
+use glidr_burn::random::{Purpose, normal, stream};
 
 /// People of a family: two grandparents, three children of theirs, two children of each of those.
 pub const PEOPLE: usize = 11;
@@ -67,7 +67,7 @@ pub fn schema() -> Schema {
     Schema { variables: 3, predicates: 2, properties: 1 }
 }
 
-/// The planted rule, as it can be extracted: siblings may be asked for either way round.
+/// The planted rule, as it can be extracted: siblings may be asked for in either direction.
 pub fn planted() -> [Rule; 2] {
     [Filler::Direct(SIBLING), Filler::Inverse(SIBLING)].map(|sibling| {
         let filling = Filling::new(schema()).pair(0, 1, &[sibling]).pair(1, 2, &[Filler::Direct(PARENT)]);
@@ -143,10 +143,10 @@ impl Families {
     /// Scores of the learned rules, each joined with the fixed rule where there is one.
     fn scores(&self, leaves: &Leaves, target: Target, device: &Device) -> Result<Tensor<2>> {
         let mut weights =
-            RuleWeights::soft(schema(), leaves.get("rule.pairs"), Some(leaves.get("rule.owns")));
+            SlotWeights::soft(schema(), leaves.get("rule.pairs"), Some(leaves.get("rule.owns")));
         if target == Target::Guardian {
             let known = Filling::new(schema()).pair(0, 2, &[Filler::Direct(PARENT)]);
-            weights = weights.join(RuleWeights::hard(&[known], device)?)?;
+            weights = weights.join(SlotWeights::hard(&[known], device)?)?;
         }
         let scores = layer::scores(&weights, &self.facts(leaves, device), &self.queries(), ROUNDS)?;
         let learned = scores.clone().narrow(1, 0, RULES);
@@ -172,12 +172,12 @@ impl Families {
     }
 }
 
-/// Learns the network and the rules together, from the labels of pairs alone.
+/// Learns the network and the rules end to end, from the labels of pairs alone.
 pub fn learn(families: &Families, target: Target, steps: usize, seed: u64) -> Result<Learned> {
     let mut parameters = Parameters::default();
-    let mut draw = |place: u64, name: &'static str, shape: &[usize], spread: f32| {
+    let mut draw = |place: u64, name: &'static str, shape: &[usize], std: f32| {
         let mut random = stream(seed, Purpose::Start, 100 + place);
-        parameters.add(name, shape, normal(&mut random, shape.iter().product(), 0.0, spread));
+        parameters.add(name, shape, normal(&mut random, shape.iter().product(), 0.0, std));
     };
     let schema = schema();
     draw(0, "first.weight", &[FEATURES, HIDDEN], (2.0 / FEATURES as f32).sqrt());
@@ -191,9 +191,11 @@ pub fn learn(families: &Families, target: Target, steps: usize, seed: u64) -> Re
         let leaves = parameters.leaves(&device, true);
         let losses = families.losses(families.scores(&leaves, target, &device)?, &device);
         let gradients = losses.mean().backward();
-        let pace =
-            |name: &str| Pace { rate: if name.starts_with("rule") { 0.1 } else { 0.02 }, decay: 0.001 };
-        parameters.step(&leaves, &gradients, step, pace)?;
+        let settings = |name: &str| OptimizerSettings {
+            learning_rate: if name.starts_with("rule") { 0.1 } else { 0.02 },
+            weight_decay: 0.001,
+        };
+        parameters.step(&leaves, &gradients, step, settings)?;
     }
     let leaves = parameters.leaves(&device, false);
     let losses = numbers(&families.losses(families.scores(&leaves, target, &device)?, &device))?;
@@ -214,7 +216,7 @@ impl Learned {
 
     /// On some families, never seen: how often a true pair scores above a false one, and how often the
     /// property as read is higher for a man than for a woman.
-    pub fn judge(&self, families: &Families) -> Result<[f64; 2]> {
+    pub fn evaluate(&self, families: &Families) -> Result<[f64; 2]> {
         let device = Device::flex();
         let leaves = self.parameters.leaves(&device, false);
         let scores = numbers(&families.scores(&leaves, self.target, &device)?)?;

@@ -1,0 +1,6 @@
+//! The study of handwritten digits.
+
+mod command;
+#[path = "../common/mod.rs"]
+mod common;
+mod run;
