@@ -130,10 +130,11 @@ impl Eval {
             if self.hard.is_joined() {
                 // Shares are chosen by rules that have not seen valid.
                 let limits = self.search.limits();
-                joined = Some(Joined::choose(model, &searched.judged, data, *ranking, limits, &|_, _| {})?);
+                joined =
+                    Some(Joined::choose(model, &searched.train_rules, data, *ranking, limits, &|_, _| {})?);
             }
             let seen = ranking.split != Split::Valid;
-            (if seen { searched.sets } else { searched.judged }, searched.reports)
+            (if seen { searched.rules } else { searched.train_rules }, searched.reports)
         } else {
             (given.map(|file| file.sets(data)).transpose()?.unwrap_or_default(), Vec::new())
         };

@@ -201,7 +201,7 @@ impl Explain {
             RuleFile::open(path, data)?.rules()
         } else {
             let found = search::run(self.search.search(), model, data, &[], &[target], output)?;
-            found.sets.into_iter().flat_map(|set| set.rules).map(|weighed| weighed.rule).collect()
+            found.rules.into_iter().flat_map(|set| set.rules).map(|weighed| weighed.rule).collect()
         };
         let rules = rules.into_iter().filter(|rule| rule.target == target).map(|rule| (rule, None)).collect();
         let graph = data.graph(background);

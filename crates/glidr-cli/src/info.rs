@@ -96,7 +96,8 @@ fn model_info(path: &Path, model: &SoftModel, output: &Output) -> anyhow::Result
 /// The other settings, where they are not the paper's.
 fn others(training: &Training) -> String {
     let value = serde_json::to_value(training).unwrap_or_default();
-    let names = ["init_std", "direct_slot_bias", "joint_loss", "positives", "negatives", "votes", "engine"];
+    let names =
+        ["init_std", "direct_slot_bias", "joint_loss", "positives", "negatives", "rule_weights", "engine"];
     let differ = training.differences(&Training::default());
     let differ = names.into_iter().filter(|name| differ.iter().any(|other| other == name));
     let show = |name: &str| format!("{name} {}", value[name].to_string().replace(['"', '[', ']'], ""));

@@ -240,7 +240,7 @@ impl Predict {
             RuleFile::open(path, data)?.sets(data)?
         } else {
             let search = Search { self_answers: self.own.self_answers, ..self.search.search() };
-            search::run(search, model, data, &[], &[target], output)?.sets
+            search::run(search, model, data, &[], &[target], output)?.rules
         };
         let Some(set) = sets.into_iter().find(|set| set.target == target) else { return Ok(Told::new()) };
         let graph = data.graph(question.background);

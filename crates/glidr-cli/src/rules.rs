@@ -198,7 +198,7 @@ impl Rules {
         targets.retain(|target| self.is_asked(*target, &data));
         let searched = search::run(self.search.search(), &model, &data, &[], &targets, output)?;
         let document = json!({ "extraction": "search", "search": searched.reports });
-        self.of_sets(&searched.sets, &data, Some(&searched.reports), document, output)
+        self.of_sets(&searched.rules, &data, Some(&searched.reports), document, output)
     }
 
     fn is_asked(&self, target: Predicate, data: &Dataset) -> bool {

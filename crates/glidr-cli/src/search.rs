@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use glidr::Aggregation;
-use glidr::search::Searched;
+use glidr::search::{Evaluated, Searched};
 use glidr::solve::Limits;
 use glidr::{Dataset, Predicate, Rule, Search, SoftModel, Split};
 
@@ -17,30 +17,48 @@ pub struct SearchFlags {
     /// Seconds for the proposals of one target; also for any one question to a rule
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
     search_time: Option<u64>,
-    /// Rules of a target's pool that are no conjunctions, at most; nine for every four of them on a graph of more than
-    /// 5792 entities [default: 800]
+    /// Rules of a target that are no conjunctions, at most [default: 2400]
     #[arg(long, value_name = "COUNT")]
-    base: Option<usize>,
-    /// Conjunctions of two of these, at most [default: 1500]
+    max_rules: Option<usize>,
+    /// Conjunctions of two of these, at most [default: 500]
     #[arg(long, value_name = "COUNT")]
-    conjunctions: Option<usize>,
-    /// Rules measured around each soft rule, at most; 0 leaves the soft rules out [default: 60]
+    max_conjunctions: Option<usize>,
+    /// Paths of one or two steps that are counted, at most; 0 leaves them out [default: 1250]
     #[arg(long, value_name = "COUNT")]
-    budget: Option<usize>,
-    /// Chains of one or two steps measured, at most; 0 leaves them out [default: 5000]
+    max_paths: Option<usize>,
+    /// Endpoint patterns of either end, at most; 0 leaves them out [default: 200]
     #[arg(long, value_name = "COUNT")]
-    chains: Option<usize>,
-    /// The best rules of a target, so many, are also measured with one literal more on a variable, which makes
-    /// branches: worth trying, say with 20, and comparing on valid [default: 0]
+    max_patterns: Option<usize>,
+    /// Leave out similarity paths of three steps
+    #[arg(long)]
+    no_similarity_paths: bool,
+    /// Leave out bodies that need several groundings at least
+    #[arg(long)]
+    no_min_groundings: bool,
+    /// Rules counted around each soft rule, at most; 0 leaves the soft rules out [default: 60]
     #[arg(long, value_name = "COUNT")]
-    branched: Option<usize>,
-    /// Facts of a target that ask, on a graph of more than 5792 entities, where rules are measured by a sample
-    /// [default: 5000]
+    local_search: Option<usize>,
+    /// So many of a target's best rules are also counted with one literal more on a variable, which makes branches
+    /// [default: 0]
     #[arg(long, value_name = "COUNT")]
-    questions: Option<usize>,
+    max_refined: Option<usize>,
+    /// Evaluate rules on every query and candidate (exact), on a sample of them (sampled), or exactly on graphs of at
+    /// most 5792 entities (auto)
+    #[arg(long, value_enum, default_value = "auto")]
+    evaluated: EvaluatedFlag,
+    /// In a sample, facts of a target that ask, at most [default: 5000]
+    #[arg(long, value_name = "COUNT")]
+    max_facts: Option<usize>,
     /// How rules are aggregated [default: what does best on valid, for each target]
     #[arg(long, value_enum)]
     aggregation: Option<AggregationFlag>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum EvaluatedFlag {
+    Auto,
+    Exact,
+    Sampled,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -66,12 +84,20 @@ impl SearchFlags {
         let plain = Search::default();
         Search {
             time: self.search_time.map(Duration::from_secs),
-            base: self.base.unwrap_or(plain.base),
-            conjunctions: self.conjunctions.unwrap_or(plain.conjunctions),
-            budget: self.budget.unwrap_or(plain.budget),
-            chains: self.chains.unwrap_or(plain.chains),
-            questions: self.questions.unwrap_or(plain.questions),
-            branched: self.branched.unwrap_or(plain.branched),
+            max_rules: self.max_rules.unwrap_or(plain.max_rules),
+            max_conjunctions: self.max_conjunctions.unwrap_or(plain.max_conjunctions),
+            max_paths: self.max_paths.unwrap_or(plain.max_paths),
+            max_patterns: self.max_patterns.unwrap_or(plain.max_patterns),
+            similarity_paths: !self.no_similarity_paths,
+            min_groundings: !self.no_min_groundings,
+            local_search: self.local_search.unwrap_or(plain.local_search),
+            max_refined: self.max_refined.unwrap_or(plain.max_refined),
+            max_facts: self.max_facts.unwrap_or(plain.max_facts),
+            evaluated: match self.evaluated {
+                EvaluatedFlag::Auto => Evaluated::Auto,
+                EvaluatedFlag::Exact => Evaluated::Exact,
+                EvaluatedFlag::Sampled => Evaluated::Sampled,
+            },
             aggregation: self.aggregation.map(|flag| Aggregation::ALL[flag as usize]),
             ..plain
         }

@@ -208,10 +208,10 @@ fn data_or_families(name: &str, folder: &Path) -> PathBuf {
 fn searched(path: &Path, targets: usize, each: usize) -> Vec<Rule> {
     let data = Dataset::open(path, 0).expect("sound data");
     let targets: Vec<Predicate> = (0..targets as u32).map(Predicate).collect();
-    let search = Search { base: 40, conjunctions: 40, chains: 100, ..Search::default() };
+    let search = Search { max_rules: 40, max_conjunctions: 40, max_paths: 100, ..Search::default() };
     let found = search.run(&data, None, &[], &targets, &|_| {}).expect("a sound search");
     let mut rules: Vec<Rule> = Vec::new();
-    for set in &found.sets {
+    for set in &found.rules {
         let mut of_target: Vec<&Rule> = set.rules.iter().map(|weighed| &weighed.rule).collect();
         of_target.sort_by_key(|rule| std::cmp::Reverse(rule.variables()));
         rules.extend(of_target.iter().take(each / 2).copied().cloned());

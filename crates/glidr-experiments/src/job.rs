@@ -131,10 +131,10 @@ impl Job {
     fn search(&self) -> anyhow::Result<Search> {
         let plain = Search::default();
         Ok(Search {
-            base: self.search.base.unwrap_or(plain.base),
-            conjunctions: self.search.conjunctions.unwrap_or(plain.conjunctions),
-            budget: self.search.budget.unwrap_or(plain.budget),
-            chains: self.search.chains.unwrap_or(plain.chains),
+            max_rules: self.search.max_rules.unwrap_or(plain.max_rules),
+            max_conjunctions: self.search.max_conjunctions.unwrap_or(plain.max_conjunctions),
+            local_search: self.search.local_search.unwrap_or(plain.local_search),
+            max_paths: self.search.max_paths.unwrap_or(plain.max_paths),
             aggregation: self.search.aggregation.as_deref().map(Aggregation::parse).transpose()?,
             ..plain
         })
@@ -180,17 +180,17 @@ impl Job {
             Scores::Search => {
                 let (found, seconds) = self.searched(model, learned, memo, watch)?;
                 let started = Stopwatch::start();
-                let ranked = plain.run_rules(&found.sets, &[], tested, limits, watch)?.0;
-                return Ok(Ranks::of(&ranked, counted(&found.sets), seconds + started.seconds()));
+                let ranked = plain.run_rules(&found.rules, &[], tested, limits, watch)?.0;
+                return Ok(Ranks::of(&ranked, counted(&found.rules), seconds + started.seconds()));
             }
             Scores::Blend => {
                 // Shares are chosen by rules that have not seen valid; those that rank have.
                 let (found, seconds) = self.searched(model, learned, memo, watch)?;
                 let started = Stopwatch::start();
-                let joined = Joined::choose(model, &found.judged, learned, plain, limits, watch)?;
-                let ranked = joined.rank(model, &found.sets, tested, plain, limits, watch)?.0;
+                let joined = Joined::choose(model, &found.train_rules, learned, plain, limits, watch)?;
+                let ranked = joined.rank(model, &found.rules, tested, plain, limits, watch)?.0;
                 let seconds = seconds + started.seconds();
-                return Ok(Ranks::of(&ranked, soft + counted(&found.sets), seconds));
+                return Ok(Ranks::of(&ranked, soft + counted(&found.rules), seconds));
             }
         };
         Ok(Ranks::of(&ranked, rules, started.seconds()))

@@ -99,13 +99,13 @@ impl Scores {
 #[serde(default, deny_unknown_fields)]
 pub struct SearchPlan {
     /// Rules of a target's pool that are no conjunctions.
-    pub base: Option<usize>,
+    pub max_rules: Option<usize>,
     /// Conjunctions of two.
-    pub conjunctions: Option<usize>,
+    pub max_conjunctions: Option<usize>,
     /// Rules measured around each soft rule.
-    pub budget: Option<usize>,
+    pub local_search: Option<usize>,
     /// Chains measured.
-    pub chains: Option<usize>,
+    pub max_paths: Option<usize>,
     /// The way of joining: `noisy_or`, `noisy_or_5`, `max_plus` or `sum`.
     pub aggregation: Option<String>,
 }

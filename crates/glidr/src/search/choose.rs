@@ -1,203 +1,211 @@
-//! Which way of joining serves a target best, judged on *valid*.
+//! Which way of aggregating serves a target best, chosen on *valid*.
 
 use std::collections::BTreeMap;
 
 use rayon::prelude::*;
 
-use super::fit::scores;
-use super::ground::{Ground, Whole};
-use super::pool::Pool;
-use super::{Ended, Fit, Report};
-use crate::graph::Direction;
-use crate::graph::{Predicate, Vocabulary};
-use crate::rule::Weight;
-use crate::rule::{Aggregation, Aggregator, TargetRules, WeightedRule};
+use super::evaluate::QuerySample;
+use super::select::Pool;
+use super::weigh::{fits, refit, scores};
+use super::{Report, WeightFit};
+use crate::graph::{Direction, Predicate, Vocabulary};
+use crate::rule::{Aggregation, Aggregator, TargetRules, Weight, WeightedRule};
+use crate::solve::Ended;
 
-/// The restraints that are tried when weights are fitted.
-pub(super) const L2S: [f64; 6] = [0.3, 1.0, 3.0, 10.0, 30.0, 100.0];
-/// A target's own questions are joined by so many that count as all targets' mean: few questions of
-/// its own must not decide alone.
-pub(super) const SHARED_QUESTIONS: f64 = 100.0;
-/// A target with so many questions of its own chooses alone, on a large graph.
+/// The L2 strengths that are tried, strongest first: each fit goes on from the one before.
+const L2S: [f64; 4] = [100.0, 20.0, 5.0, 1.0];
+/// A target's own queries are joined by so many that count as the mean of all targets: few queries of its own must
+/// not decide alone.
+pub(super) const SHARED_QUERIES: f64 = 100.0;
+/// A target with so many queries of its own chooses alone.
 const ENOUGH: usize = 400;
 /// Weights below this are dropped.
-const LEAST_WEIGHT: f64 = 1e-3;
+const MIN_WEIGHT: f64 = 1e-3;
 /// Under max-plus and noisy-or of five, a rule counts only where it is among so many best.
 const BEST: usize = 10;
 
-/// One way of joining a target's rules.
+/// The pool's rules that count, with their weights.
+type Weights = Vec<(usize, Weight)>;
+
+/// One way of aggregating a target's rules.
 struct Way {
-    join: Aggregation,
-    /// How weights were fitted.
-    fit: Option<Fit>,
-    /// Sums of reciprocal ranks on *valid*, where tails are asked for and where heads are.
+    aggregation: Aggregation,
+    /// How weights were fitted, where they were.
+    fit: Option<WeightFit>,
+    /// Sums of reciprocal ranks on *valid*, for tails and for heads.
     gain: [f64; 2],
-    /// The pool's rules that count and their numbers, as they were judged.
-    judged: Vec<(usize, Weight)>,
-    /// Weights fitted to *valid* too, where that was done at once.
-    fitted: Option<Vec<(usize, Weight)>>,
+    /// As fitted on *train*.
+    train: Weights,
+    /// As fitted on *train* and *valid*; none where that is the same.
+    train_and_valid: Option<Weights>,
 }
 
 /// What was tried for one target.
 pub(super) struct Tried {
     target: Predicate,
     pool: Pool,
-    questions: usize,
+    valid_queries: usize,
     ways: Vec<Way>,
-    /// Whether the weights for tails are chosen apart from those for heads.
-    is_parted: bool,
-    /// What the weights of the chosen way are fitted to; none where those of all ways were fitted at once.
-    pub ground: Option<Whole>,
-    /// Rules measured.
-    pub measured: usize,
+    /// Bodies that were counted.
+    pub counted: usize,
     /// How the proposals ended.
     pub ended: Ended,
 }
 
+/// The rules of one target, as fitted on *train*, and on *train* and *valid*.
+pub(super) struct Chosen {
+    pub train: TargetRules,
+    pub train_and_valid: TargetRules,
+    pub report: Report,
+}
+
 impl Tried {
-    /// Tries all ways of joining, and for sums these restraints.
-    pub fn new(target: Predicate, pool: Pool, ground: &dyn Ground, l2s: &[f64]) -> Self {
+    /// Tries all ways of aggregating, and for sums all L2 strengths, without and with false-negative masking.
+    pub fn new(
+        target: Predicate,
+        pool: Pool,
+        sample: &QuerySample,
+        aggregation: Option<Aggregation>,
+    ) -> Self {
         let fires = pool.fires();
-        let numbers: Vec<f64> = pool.rules.iter().map(|rule| rule.confidence).collect();
-        let mut ways = Vec::new();
-        for join in [Aggregation::NoisyOr, Aggregation::NoisyOr5, Aggregation::MaxPlus] {
-            let mut board = Aggregator::new(join, ground.places());
-            let mut best = vec![0usize; ground.places()];
-            let mut judged = Vec::new();
-            for (rule, fires) in fires.iter().enumerate() {
-                let mut counts = join == Aggregation::NoisyOr;
-                for &place in *fires {
-                    board.fire(place as usize, rule, numbers[rule]);
-                    best[place as usize] += 1;
-                    counts |= best[place as usize] <= BEST;
-                }
-                if counts {
-                    judged.push((rule, numbers[rule].into()));
-                }
-            }
-            let scores = board.scores(&numbers);
-            let gain = Direction::BOTH.map(|direction| ground.gain(&scores, direction));
-            ways.push(Way { join, fit: None, gain, judged, fitted: None });
-        }
-        for (&l2, fits) in l2s.iter().zip(ground.fits(&fires, l2s)) {
+        let mut ways: Vec<Way> = [Aggregation::NoisyOr, Aggregation::NoisyOr5, Aggregation::MaxPlus]
+            .into_iter()
+            .map(|aggregation| Way::by_confidence(aggregation, &pool, sample))
+            .collect();
+        for (&l2, fits) in L2S.iter().zip(fits(sample, &fires, &L2S)) {
             for (weights, masking) in fits.into_iter().zip([false, true]) {
-                let gain = Direction::BOTH.map(|direction| {
-                    let weights: Vec<f64> = weights.iter().map(|weight| weight.of(direction)).collect();
-                    ground.gain(&scores(ground.places(), &fires, &weights), direction)
-                });
-                let (fit, judged) = (Some(Fit { l2, masking }), that_count(weights));
-                ways.push(Way { join: Aggregation::Sum, fit, gain, judged, fitted: None });
+                ways.push(Way::by_weights(WeightFit { l2, masking }, weights, &fires, sample));
             }
         }
-        let (questions, measured, ended) = (ground.questions(), 0, Ended::Complete);
-        Tried { target, pool, questions, ways, is_parted: ground.is_parted(), ground: None, measured, ended }
+        let valid_queries = sample.valid_queries();
+        let mut tried = Tried { target, pool, valid_queries, ways, counted: 0, ended: Ended::Complete };
+        tried.fit_to_valid(sample, aggregation);
+        tried
     }
 
-    /// Fits weights to *valid* too, so that the places that rules fire on need not be kept: those of all ways that may
-    /// yet be chosen.
-    pub fn fit_at_once(&mut self, ground: &dyn Ground, join: Option<Aggregation>) {
-        let best = self.has_enough().then(|| self.best(&[], join));
-        if self.questions > 0 {
+    /// Fits weights to *valid* too, so that the candidates that rules fire on need not be kept: those of all ways that
+    /// may yet be chosen.
+    fn fit_to_valid(&mut self, sample: &QuerySample, aggregation: Option<Aggregation>) {
+        let best = self.has_enough().then(|| self.best(&[], aggregation));
+        if self.valid_queries > 0 {
             let fires = self.pool.fires();
             for (number, way) in self.ways.iter_mut().enumerate() {
                 let chosen =
                     |direction: &Direction| best.is_none_or(|best| best[*direction as usize] == number);
-                let ends: Vec<Direction> = Direction::BOTH.into_iter().filter(chosen).collect();
-                if let Some(fit) = way.fit.filter(|_| !ends.is_empty()) {
-                    way.fitted = Some(that_count(ground.refit(&fires, fit, &way.judged, &ends)));
+                let directions: Vec<Direction> = Direction::BOTH.into_iter().filter(chosen).collect();
+                if let Some(fit) = way.fit.filter(|_| !directions.is_empty()) {
+                    let weights = refit(sample, &fires, fit, &way.train, &directions);
+                    way.train_and_valid = Some(that_count(weights));
                 }
             }
         }
         self.pool.rules.iter_mut().for_each(|rule| rule.fires = Vec::new());
     }
 
-    /// The rules joined as judged; and fitted to *valid* too: its facts are true, and count as such. Numbers for tails
-    /// are those of the first way, numbers for heads those of the second.
-    fn sets(&self, ways: [&Way; 2]) -> [TargetRules; 2] {
-        let fit = |way: &Way| match (way.fit, &self.ground) {
-            (Some(fit), Some(ground)) if self.questions > 0 => {
-                that_count(ground.refit(&self.pool.fires(), fit, &way.judged, &Direction::BOTH))
-            }
-            _ => way.fitted.clone().unwrap_or_else(|| way.judged.clone()),
-        };
-        let tails = fit(ways[0]);
-        let heads = if std::ptr::eq(ways[0], ways[1]) { tails.clone() } else { fit(ways[1]) };
-        let weigh = |[tails, heads]: [&[(usize, Weight)]; 2]| {
-            let mut numbers: BTreeMap<usize, Weight> = BTreeMap::new();
-            for &(rule, number) in tails {
-                numbers.entry(rule).or_insert(0.0.into()).tail = number.tail;
-            }
-            for &(rule, number) in heads {
-                numbers.entry(rule).or_insert(0.0.into()).head = number.head;
-            }
-            let counts = numbers.into_iter().filter(|(_, number)| number.most() > 0.0);
-            let weighed = counts.map(|(rule, number)| WeightedRule::new(self.pool.rule(rule), number));
-            TargetRules::new(self.target, ways[0].join, weighed.collect())
-        };
-        [weigh(ways.map(|way| &way.judged[..])), weigh([&tails, &heads])]
-    }
-
-    /// Whether its own questions suffice to choose by. On small graphs, where it costs nothing, all targets' always help.
+    /// Whether its own queries suffice to choose by.
     fn has_enough(&self) -> bool {
-        self.is_parted && self.questions >= ENOUGH
+        self.valid_queries >= ENOUGH
     }
 
-    /// The best ways for tails and for heads, which join alike.
-    fn best(&self, mean: &[[f64; 2]], join: Option<Aggregation>) -> [usize; 2] {
-        let shared = if self.has_enough() { 0.0 } else { SHARED_QUESTIONS / 2.0 };
+    /// The best ways for tails and for heads, which aggregate alike.
+    fn best(&self, mean: &[[f64; 2]], aggregation: Option<Aggregation>) -> [usize; 2] {
+        let shared = if self.has_enough() { 0.0 } else { SHARED_QUERIES / 2.0 };
         let value = |way: usize, end: usize| {
             self.ways[way].gain[end] + shared * mean.get(way).map_or(0.0, |mean| mean[end])
         };
         let both = |ways: [usize; 2]| value(ways[0], 0) + value(ways[1], 1);
-        let alone = (0..self.ways.len()).map(|way| [way; 2]);
-        let mut choices: Vec<[usize; 2]> =
-            alone.filter(|[way, _]| join.is_none_or(|join| self.ways[*way].join == join)).collect();
-        let sums = || (0..self.ways.len()).filter(|&way| self.ways[way].join == Aggregation::Sum);
-        if self.is_parted && join.is_none_or(|join| join == Aggregation::Sum) {
-            choices.extend(sums().flat_map(|tails| sums().map(move |heads| [tails, heads])));
-        }
+        let is_asked = |way: &usize| aggregation.is_none_or(|asked| self.ways[*way].aggregation == asked);
+        let allowed: Vec<usize> = (0..self.ways.len()).filter(is_asked).collect();
+        let mut choices: Vec<[usize; 2]> = allowed.iter().map(|&way| [way; 2]).collect();
+        let sums = || allowed.iter().filter(|&&way| self.ways[way].aggregation == Aggregation::Sum);
+        choices.extend(sums().flat_map(|&tails| sums().map(move |&heads| [tails, heads])));
         let best = choices.into_iter().max_by(|&a, &b| both(a).total_cmp(&both(b)).then(b.cmp(&a)));
         best.unwrap_or([0; 2])
+    }
+
+    /// The rules of two ways: weights for tails of the first, for heads of the second.
+    fn rules(&self, ways: [&Way; 2], weights: impl Fn(&Way) -> &Weights) -> TargetRules {
+        let mut joined: BTreeMap<usize, Weight> = BTreeMap::new();
+        for &(rule, weight) in weights(ways[0]) {
+            joined.entry(rule).or_insert(0.0.into()).tail = weight.tail;
+        }
+        for &(rule, weight) in weights(ways[1]) {
+            joined.entry(rule).or_insert(0.0.into()).head = weight.head;
+        }
+        let counts = joined.into_iter().filter(|(_, weight)| weight.most() > 0.0);
+        let rules = counts.map(|(rule, weight)| WeightedRule::new(self.pool.rule(rule), weight)).collect();
+        TargetRules::new(self.target, ways[0].aggregation, rules)
+    }
+}
+
+impl Way {
+    /// Aggregates by the rules' confidences.
+    fn by_confidence(aggregation: Aggregation, pool: &Pool, sample: &QuerySample) -> Self {
+        let candidates = sample.labels.len();
+        let confidences: Vec<f64> = pool.rules.iter().map(|rule| rule.confidence).collect();
+        let mut aggregator = Aggregator::new(aggregation, candidates);
+        let mut fired = vec![0usize; candidates];
+        let mut train = Vec::new();
+        for (rule, fires) in pool.fires().into_iter().enumerate() {
+            let mut counts = aggregation == Aggregation::NoisyOr;
+            for &candidate in fires {
+                aggregator.fire(candidate as usize, rule, confidences[rule]);
+                fired[candidate as usize] += 1;
+                counts |= fired[candidate as usize] <= BEST;
+            }
+            if counts {
+                train.push((rule, confidences[rule].into()));
+            }
+        }
+        let scores = aggregator.scores(&confidences);
+        let gain = Direction::BOTH.map(|direction| sample.gain(&scores, direction));
+        Way { aggregation, fit: None, gain, train, train_and_valid: None }
+    }
+
+    /// Sums fitted weights.
+    fn by_weights(fit: WeightFit, weights: Vec<Weight>, fires: &[&[u32]], sample: &QuerySample) -> Self {
+        let gain = Direction::BOTH.map(|direction| {
+            let weights: Vec<f64> = weights.iter().map(|weight| weight.of(direction)).collect();
+            sample.gain(&scores(sample.labels.len(), fires, &weights), direction)
+        });
+        let aggregation = Aggregation::Sum;
+        Way { aggregation, fit: Some(fit), gain, train: that_count(weights), train_and_valid: None }
     }
 }
 
 /// The rules whose weights are not next to nothing; what is next to nothing is 0.
-fn that_count(weights: Vec<Weight>) -> Vec<(usize, Weight)> {
-    let cut = |weight: f64| if weight >= LEAST_WEIGHT { weight } else { 0.0 };
+fn that_count(weights: Vec<Weight>) -> Weights {
+    let cut = |weight: f64| if weight >= MIN_WEIGHT { weight } else { 0.0 };
     let weights = weights.into_iter().map(|weight| weight.map(cut)).enumerate();
     weights.filter(|(_, weight)| weight.most() > 0.0).collect()
 }
 
-/// Chooses a way for every target, among all or among those that join as asked: its rules as they were judged, and
-/// fitted to *valid* too.
-pub(super) fn choose(
-    tried: Vec<Tried>,
-    join: Option<Aggregation>,
-    names: &Vocabulary,
-) -> Vec<([TargetRules; 2], Report)> {
-    let questions: usize = tried.iter().map(|tried| tried.questions).sum();
+/// Chooses a way for every target, among all or among those that aggregate as asked.
+pub(super) fn choose(tried: Vec<Tried>, aggregation: Option<Aggregation>, names: &Vocabulary) -> Vec<Chosen> {
+    let queries: usize = tried.iter().map(|tried| tried.valid_queries).sum();
     let ways = tried.first().map_or(0, |tried| tried.ways.len());
-    let half = (questions.max(1) as f64) / 2.0;
+    let half = (queries.max(1) as f64) / 2.0;
     let mean: Vec<[f64; 2]> = (0..ways)
         .map(|way| [0, 1].map(|end| tried.iter().map(|tried| tried.ways[way].gain[end]).sum::<f64>() / half))
         .collect();
-    let chosen = tried.into_par_iter().map(|tried| {
-        let ways = tried.best(&mean, join).map(|way| &tried.ways[way]);
-        let sets = tried.sets(ways);
+    let choose = |tried: Tried| {
+        let ways = tried.best(&mean, aggregation).map(|way| &tried.ways[way]);
+        let train = tried.rules(ways, |way| &way.train);
+        let train_and_valid = tried.rules(ways, |way| way.train_and_valid.as_ref().unwrap_or(&way.train));
         let report = Report {
             target: names.predicates.name(tried.target.0).to_owned(),
-            measured: tried.measured,
+            counted: tried.counted,
             pool: tried.pool.rules.len(),
-            rules: sets[1].rules.len(),
-            aggregation: ways[0].join,
+            rules: train_and_valid.rules.len(),
+            aggregation: ways[0].aggregation,
             tails: ways[0].fit,
             heads: ways[1].fit,
-            valid_mrr: (ways[0].gain[0] + ways[1].gain[1]) / tried.questions.max(1) as f64,
+            valid_mrr: (ways[0].gain[0] + ways[1].gain[1]) / tried.valid_queries.max(1) as f64,
             ended: tried.ended,
         };
-        (sets, report)
-    });
-    chosen.collect()
+        Chosen { train, train_and_valid, report }
+    };
+    tried.into_par_iter().map(choose).collect()
 }
 
 #[cfg(test)]
@@ -205,34 +213,26 @@ mod tests {
     use super::*;
     use crate::graph::Names;
     use crate::rule::{Atom, Literal, Rule, Term};
-    use crate::search::pool::Sizes;
-    use crate::search::universe::Universe;
-
-    /// Two rules that fire on a fact of training each, one of them on a fact of *valid* too.
-    fn tried() -> (Tried, Whole) {
-        let universe = Universe::new(4, vec![(0, 1), (0, 2), (1, 1), (2, 3), (3, 3), (3, 0)]);
-        let rule =
-            |p| Rule::new(Predicate(9), &[Literal::any_of(vec![Atom::Pair(Predicate(p), Term::X, Term::Y)])]);
-        let base = vec![(0.5, vec![0, 3, 4], rule(0)), (0.4, vec![1, 2, 5], rule(1))];
-        let sizes = Sizes { base: 9, joined: 9, conjunctions: 0, least_support: 1, smoothing: 1.0 };
-        let pool = Pool::of(base, 6, &[0, 2], &[0, 1, 2, 3, 4, 5], sizes);
-        let whole = Whole::new(universe, &[(0, 1), (1, 1)], vec![(2, 3)]);
-        (Tried::new(Predicate(9), pool, &whole, &[1.0]), whole)
-    }
+    use crate::search::evaluate::Label;
+    use crate::search::evaluate::test_samples::small_sample;
+    use crate::search::select::{Conjunctions, Counting};
 
     #[test]
-    fn weights_fitted_at_once_are_those_fitted_once_chosen_and_only_they_have_seen_valid() {
+    fn only_weights_fitted_on_train_and_valid_have_seen_valid() {
+        let sample = small_sample();
+        let rule =
+            |p| Rule::new(Predicate(9), &[Literal::any_of(vec![Atom::Pair(Predicate(p), Term::X, Term::Y)])]);
+        let is_answer = |candidate: &u32| sample.labels[*candidate as usize] == Label::Answer;
+        let answers: Vec<u32> = (0..sample.labels.len() as u32).filter(is_answer).collect();
+        let single = vec![(0.5, answers.clone(), rule(0))];
+        let counting = Counting { candidates: sample.labels.len(), answers: &answers, training: &answers };
+        let none = Conjunctions { max: 0, of: 0, min_support: 1, smoothing: 1.0 };
+        let pool = Pool::new(single, &counting, none);
+        let tried = Tried::new(Predicate(9), pool, &sample, Some(Aggregation::Sum));
         let predicates = Names::new((0..10).map(|n| format!("p{n}")));
         let names = Vocabulary { predicates, ..Vocabulary::default() };
-        let (mut at_once, ground) = tried();
-        at_once.fit_at_once(&ground, Some(Aggregation::Sum));
-        let (mut later, ground) = tried();
-        later.ground = Some(ground);
-        let chosen =
-            [at_once, later].map(|tried| choose(vec![tried], Some(Aggregation::Sum), &names).remove(0));
-        let numbers = |set: &TargetRules| set.rules.iter().map(|rule| rule.weight.most()).collect::<Vec<_>>();
-        let [judged, fitted] = chosen[0].0.each_ref().map(numbers);
-        assert_eq!(chosen[1].0.each_ref().map(numbers), [judged.clone(), fitted.clone()]);
-        assert!(fitted[0] > judged[0], "{fitted:?} against {judged:?}");
+        let chosen = choose(vec![tried], Some(Aggregation::Sum), &names).remove(0);
+        let weight = |rules: &TargetRules| rules.rules[0].weight.most();
+        assert!(weight(&chosen.train_and_valid) > weight(&chosen.train));
     }
 }

@@ -1,6 +1,6 @@
-//! The ends that a body goes to from a known one, each with its ways.
+//! The ends that a body goes to from a known one, each with its groundings.
 
-use super::bodies::{IS, Step, Walk};
+use super::body::{IDENTITY, Step, Steps};
 
 /// The ends that go with a known one.
 pub(super) struct Ends<'w> {
@@ -8,20 +8,20 @@ pub(super) struct Ends<'w> {
     kept: &'w [u32],
     /// Else those walked to, sorted.
     walked: Vec<u32>,
-    /// For each of these in how many ways.
-    ways: Vec<u32>,
+    /// For each of these its groundings.
+    groundings: Vec<u32>,
     /// Links followed.
     pub links: usize,
-    /// Where a chain has led so far, and in how many ways.
+    /// Where a chain has led so far, and with how many groundings.
     near: Vec<(u32, u32)>,
-    /// The ways of every entity while they are added up, else 0.
+    /// The groundings of every entity while they are added up, else 0.
     sums: Vec<u32>,
 }
 
 impl<'w> Ends<'w> {
     pub fn new(entities: usize) -> Self {
-        let (walked, ways, near) = (Vec::new(), Vec::new(), Vec::new());
-        Ends { kept: &[], walked, ways, links: 0, near, sums: vec![0; entities] }
+        let (walked, groundings, near) = (Vec::new(), Vec::new(), Vec::new());
+        Ends { kept: &[], walked, groundings, links: 0, near, sums: vec![0; entities] }
     }
 
     /// The ends, sorted.
@@ -29,9 +29,9 @@ impl<'w> Ends<'w> {
         if self.kept.is_empty() { &self.walked } else { self.kept }
     }
 
-    /// In how many ways the end at `place` of the list goes with the known one.
-    pub fn ways(&self, place: usize) -> u32 {
-        self.ways.get(place).copied().unwrap_or(1)
+    /// How many groundings the end at `place` of the list has.
+    pub fn groundings(&self, place: usize) -> u32 {
+        self.groundings.get(place).copied().unwrap_or(1)
     }
 
     /// Takes a list that is kept anyway.
@@ -39,19 +39,25 @@ impl<'w> Ends<'w> {
         self.kept = kept;
         self.links = 0;
         self.walked.clear();
-        self.ways.clear();
+        self.groundings.clear();
     }
 
-    /// Follows steps from an entity; false if they have more than `most` links.
-    pub fn follow(&mut self, walk: &'w Walk, steps: [Step; 3], known: u32, most: usize) -> bool {
+    /// Takes ends that were found elsewhere, sorted, each with one grounding.
+    pub fn fill(&mut self, found: impl Iterator<Item = u32>) {
+        self.keep(&[]);
+        self.walked.extend(found);
+    }
+
+    /// Follows steps from an entity; false if they have more than `max_links` links.
+    pub fn follow(&mut self, steps: &'w Steps, path: [Step; 3], known: u32, max_links: usize) -> bool {
         self.keep(&[]);
         self.near.clear();
         self.near.push((known, 1));
-        for step in steps.into_iter().filter(|&step| step != IS) {
-            for &(entity, ways) in &self.near {
-                let led = walk.from(step, entity);
+        for step in path.into_iter().filter(|&step| step != IDENTITY) {
+            for &(entity, groundings) in &self.near {
+                let led = steps.from(step, entity);
                 self.links += led.len();
-                if self.links > most {
+                if self.links > max_links {
                     break;
                 }
                 for &to in led {
@@ -59,19 +65,19 @@ impl<'w> Ends<'w> {
                     if *sum == 0 {
                         self.walked.push(to);
                     }
-                    *sum = sum.saturating_add(ways);
+                    *sum = sum.saturating_add(groundings);
                 }
             }
             let sums = &mut self.sums;
             self.near.clear();
             self.near.extend(self.walked.drain(..).map(|to| (to, std::mem::take(&mut sums[to as usize]))));
-            if self.links > most {
+            if self.links > max_links {
                 return false;
             }
         }
         self.near.sort_unstable();
         self.walked.extend(self.near.iter().map(|&(to, _)| to));
-        self.ways.extend(self.near.iter().map(|&(_, ways)| ways));
+        self.groundings.extend(self.near.iter().map(|&(_, groundings)| groundings));
         true
     }
 }

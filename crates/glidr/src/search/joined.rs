@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::both::{Answer, Both};
-use super::choose::SHARED_QUESTIONS;
+use super::choose::SHARED_QUERIES;
 use crate::error::Result;
 use crate::graph::{Dataset, Predicate, Split};
 use crate::model::{Ensemble, SoftModel};
@@ -78,7 +78,7 @@ impl Joined {
         };
         let best = |own: &[f64]| {
             // The first of equals is the one that leans most on searched rules.
-            let value = |place: usize| own[place] + SHARED_QUESTIONS * mean(place);
+            let value = |place: usize| own[place] + SHARED_QUERIES * mean(place);
             (0..SHARES.len()).max_by(|&a, &b| value(a).total_cmp(&value(b)).then(b.cmp(&a))).unwrap_or(0)
         };
         let mut targets: Vec<Predicate> =

@@ -1,106 +1,129 @@
-//! Extraction by search: the rules that do best on the data, proposed by soft rules and by the graph,
-//! measured exactly, chosen and weighed for each target.
+//! Search: the rules that do best on the data, proposed by the graph and by soft rules, evaluated, selected and
+//! weighed for each target.
 //!
-//! In: a [`Dataset`], and where there is one a [`SoftModel`]. Out: a [`TargetRules`] for every target. Rules and
-//! weights come from *facts* and *train*, the way of joining from *valid*; *test* is never looked at.
-//! The paper leaves open how to keep its soft rules' strength in hard ones.
+//! In: a [`Dataset`], and where there is one a [`SoftModel`]. Out: [`Searched`]. Rules and weights come from *facts*
+//! and *train*, the way of aggregating from *valid*; *test* is never looked at. The paper leaves open how to keep its
+//! soft rules' strength in hard ones.
+//!
+//! The same search serves graphs of every size. On small graphs evaluation is exact; on large ones it is done on a
+//! sample of each target's queries, and the exact one is the sample that holds every query and every fired candidate.
 
-mod bodies;
+mod body;
 mod both;
-mod branches;
-mod chains;
 mod choose;
-mod contests;
-mod count;
 mod ends;
-mod fit;
-mod ground;
+mod evaluate;
 mod joined;
-mod large;
-mod lines;
-mod listing;
-mod pool;
 mod propose;
 mod rank;
-mod sampled;
-mod small;
-mod universe;
+mod select;
+mod simplify;
+mod target;
+mod weigh;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use bodies::Walk;
-use branches::Branches;
+use body::Steps;
 use choose::{Tried, choose};
 pub use joined::{Joined, Share};
+use propose::Branches;
 use rayon::prelude::*;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
-use crate::graph::{Background, ClassMatrix, Dataset, Neighbours, Predicate};
-use crate::model::SoftModel;
+use crate::graph::{Background, ClassMatrix, Dataset, Predicate, Property};
+use crate::model::{SoftModel, SoftRule};
 use crate::rank::irreflexive;
-use crate::rule::{Aggregation, Measures, Rule, TargetRules};
+use crate::rule::{Aggregation, Rule, Schema, TargetRules};
 use crate::solve::{Ended, Limits, Solver};
 
 /// Grows whenever the same settings find other rules: figures kept from an older one are no longer of this search.
-pub const REVISION: u32 = 2;
+pub const REVISION: u32 = 3;
 
-/// How to search.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// Where bodies are evaluated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Evaluated {
+    /// Exactly on graphs of at most 5,792 entities, else by sample.
+    #[default]
+    Auto,
+    /// On every query and every candidate.
+    Exact,
+    /// On a sample of queries and candidates.
+    Sampled,
+}
+
+/// How to search. A setting means the same on every graph.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Search {
-    /// Added to a rule's answers when its confidence is taken, so that little evidence counts little.
+    /// Confidence smoothing: added to a rule's answers, so that little evidence counts little.
     pub smoothing: f64,
-    /// Facts that a rule must find at least.
-    pub least_support: usize,
-    /// Rules of the pool that are no conjunctions, at most; on a large graph three times as many.
-    pub base: usize,
+    /// Facts that a rule must find at least, asked for tails and for heads.
+    pub min_support: usize,
+    /// Rules of a target that are no conjunctions, at most.
+    pub max_rules: usize,
     /// Conjunctions of two of them, at most.
-    pub conjunctions: usize,
-    /// Rules measured around each soft rule, at most.
-    pub budget: usize,
-    /// Chains of one or two steps measured, at most; those that link most facts first.
-    pub chains: usize,
-    /// So many of the best rules are measured with one literal more on one of their variables, where that promises
-    /// more confidence.
-    pub branched: usize,
-    /// Facts of a target that ask, on a graph too large to measure rules on the whole of it; three for every five of
-    /// them of *valid*.
-    pub questions: usize,
+    pub max_conjunctions: usize,
+    /// Paths of one or two steps that are counted, at most; those that link most facts first.
+    pub max_paths: usize,
+    /// Whether similarity paths of three steps are counted.
+    pub similarity_paths: bool,
+    /// Whether paths are also counted with several groundings at least.
+    pub min_groundings: bool,
+    /// Endpoint patterns of either end, at most, and as many constants; 25 for every two of them as pairs of patterns.
+    pub max_patterns: usize,
+    /// Rules counted around each soft rule, at most.
+    pub local_search: usize,
+    /// So many of the best rules are also counted with one literal more.
+    pub max_refined: usize,
+    /// Where bodies are evaluated.
+    pub evaluated: Evaluated,
+    /// In a sample, facts of a target that ask, at most; three for every five of them of *valid*.
+    pub max_facts: usize,
+    /// In a sample, negatives of a query for each of its answers, at most.
+    pub max_negatives: usize,
     /// The most time for a target's proposals.
     pub time: Option<Duration>,
-    /// How rules are joined; chosen on *valid* for each target where not given.
+    /// How rules are aggregated; chosen on *valid* for each target where not given.
     pub aggregation: Option<Aggregation>,
-    /// Whether a rule is blamed for answers that are an entity with itself where no training fact of the
-    /// target is: not if such answers are refused anyway ([`Ranking::self_answers`](crate::Ranking)).
+    /// Whether an entity may be its own answer where no training fact of the target says so of any.
     pub self_answers: bool,
+    /// Seed of the sample.
+    pub seed: u64,
 }
 
 impl Default for Search {
     fn default() -> Self {
         Search {
-            smoothing: Measures::SMOOTHING,
-            least_support: 2,
-            base: 800,
-            conjunctions: 1500,
-            budget: 60,
-            chains: 5000,
-            branched: 0,
-            questions: 5000,
+            smoothing: 5.0,
+            min_support: 2,
+            max_rules: 2400,
+            max_conjunctions: 500,
+            max_paths: 1250,
+            similarity_paths: true,
+            min_groundings: true,
+            max_patterns: 200,
+            local_search: 60,
+            max_refined: 0,
+            evaluated: Evaluated::Auto,
+            max_facts: 5000,
+            max_negatives: 250,
             time: None,
             aggregation: None,
             self_answers: false,
+            seed: 0,
         }
     }
 }
 
 /// How weights were fitted.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Fit {
-    /// The strength of their restraint.
+pub struct WeightFit {
+    /// The L2 strength.
     pub l2: f64,
-    /// Whether the likeliest pairs that are not known to be true were taken for facts that may be missing, and not for
-    /// rivals.
+    /// Whether false negatives were masked: the likeliest candidates that are not known to be true.
     pub masking: bool,
 }
 
@@ -109,19 +132,19 @@ pub struct Fit {
 pub struct Report {
     /// The target's name.
     pub target: String,
-    /// Rules measured.
-    pub measured: usize,
-    /// Rules in the pool, conjunctions included.
+    /// Bodies that were counted.
+    pub counted: usize,
+    /// Rules that weights were fitted for, conjunctions included.
     pub pool: usize,
     /// Rules kept.
     pub rules: usize,
-    /// How they are joined.
+    /// How they are aggregated.
     pub aggregation: Aggregation,
     /// How the weights for tails were fitted, where they are summed.
-    pub tails: Option<Fit>,
-    /// How those for heads were; on a small graph they are the same.
-    pub heads: Option<Fit>,
-    /// Mean reciprocal rank on *valid* with this choice, before *valid* itself is fitted.
+    pub tails: Option<WeightFit>,
+    /// How those for heads were.
+    pub heads: Option<WeightFit>,
+    /// Mean reciprocal rank on *valid*, fitted on *train*.
     pub valid_mrr: f64,
     /// How the proposals ended.
     pub ended: Ended,
@@ -130,32 +153,32 @@ pub struct Report {
 /// The outcome of a search.
 #[derive(Clone, Debug)]
 pub struct Searched {
-    /// A set of rules for every target that has any, by the data's numbers: joined in the way chosen on *valid*, its
-    /// weights fitted to the facts of *valid* too.
-    pub sets: Vec<TargetRules>,
-    /// The same as they were judged, fitted without *valid*: for ranking *valid* itself, and for choosing on it again.
-    /// Literals that change no answer may still be in them.
-    pub judged: Vec<TargetRules>,
+    /// The rules of every target that has any, by the data's numbers, fitted on *train* and *valid*.
+    pub rules: Vec<TargetRules>,
+    /// The same fitted on *train*: for ranking *valid* itself, and for choosing on it.
+    pub train_rules: Vec<TargetRules>,
     /// What was found, target by target.
     pub reports: Vec<Report>,
 }
 
+/// Exact evaluation is the default up to so many pairs of entities.
+const MAX_EXACT_PAIRS: usize = 1 << 25;
+
 /// What all targets share.
-struct Setting<'a> {
+struct Context<'a> {
     search: &'a Search,
     data: &'a Dataset,
     graph: &'a ClassMatrix,
-    facts: &'a Neighbours,
+    steps: Steps<'a>,
     model: Option<&'a SoftModel>,
     extra: &'a [Rule],
     irreflexive: Vec<bool>,
-    /// Where rules may branch.
     branches: Option<Branches>,
 }
 
 impl Search {
-    /// Searches rules for `targets`, from a model's soft rules if there is one, from chains of one or
-    /// two steps, and from `extra` rules. `watch` is told how many targets are done.
+    /// Searches rules for `targets`: paths, endpoint patterns, what soft rules stand for if there is a model, and
+    /// `extra` rules. `watch` is told how many targets are done.
     pub fn run(
         &self,
         data: &Dataset,
@@ -164,39 +187,65 @@ impl Search {
         targets: &[Predicate],
         watch: &(dyn Fn(usize) + Sync),
     ) -> Result<Searched> {
-        let names = data.names();
         let graph = data.graph(Background::Train);
-        let (entities, facts, graph) = (graph.entities(), graph.neighbours(), graph.adjacency());
-        let irreflexive = irreflexive(data, self.self_answers);
-        let is_large = entities * entities > large::MOST_PAIRS;
-        let branches = (self.branched > 0 && !is_large).then(|| Branches::new(facts));
-        let setting = Setting { search: self, data, graph, facts, model, extra, irreflexive, branches };
+        let facts = graph.neighbours();
         for rule in extra {
-            Solver::new(rule, setting.facts, Limits::default())?;
+            Solver::new(rule, facts, Limits::default())?;
         }
+        let context = Context {
+            search: self,
+            data,
+            graph: graph.adjacency(),
+            steps: Steps::new(facts),
+            model,
+            extra,
+            irreflexive: irreflexive(data, self.self_answers),
+            branches: (self.max_refined > 0).then(|| Branches::new(facts)),
+        };
         let done = AtomicUsize::new(0);
-        let walk = is_large.then(|| Walk::new(setting.facts));
-        let tried: Vec<Tried> = targets
-            .par_iter()
-            .map(|&target| {
-                let tried = match &walk {
-                    Some(walk) => setting.large_target(walk, target),
-                    None => setting.target(target),
-                };
-                watch(done.fetch_add(1, Ordering::Relaxed) + 1);
-                tried
-            })
-            .collect();
-        let mut chosen = choose(tried, self.aggregation, names);
-        if walk.is_none() {
-            chosen.par_iter_mut().for_each(|([_, set], report)| {
-                *set = setting.shortened(set);
-                report.rules = set.rules.len();
-            });
+        let search = |&target: &Predicate| {
+            let tried = context.search_target(target);
+            watch(done.fetch_add(1, Ordering::Relaxed) + 1);
+            tried
+        };
+        let tried: Vec<Tried> = targets.par_iter().map(search).collect();
+        let mut chosen = choose(tried, self.aggregation, data.names());
+        chosen.par_iter_mut().for_each(|chosen| context.simplify(chosen));
+        let mut searched = Searched { rules: Vec::new(), train_rules: Vec::new(), reports: Vec::new() };
+        for chosen in chosen {
+            searched.reports.push(chosen.report);
+            searched.rules.extend(Some(chosen.train_and_valid).filter(|rules| !rules.rules.is_empty()));
+            searched.train_rules.extend(Some(chosen.train).filter(|rules| !rules.rules.is_empty()));
         }
-        let (both, reports): (Vec<_>, _) = chosen.into_iter().unzip();
-        let (judged, sets): (Vec<_>, Vec<_>) = both.into_iter().map(|[judged, set]| (judged, set)).unzip();
-        let some = |sets: Vec<TargetRules>| sets.into_iter().filter(|set| !set.rules.is_empty()).collect();
-        Ok(Searched { sets: some(sets), judged: some(judged), reports })
+        Ok(searched)
+    }
+}
+
+impl Context<'_> {
+    /// Whether bodies are evaluated on every query and every candidate.
+    fn is_exact(&self) -> bool {
+        let entities = self.steps.entities();
+        match self.search.evaluated {
+            Evaluated::Auto => entities * entities <= MAX_EXACT_PAIRS,
+            Evaluated::Exact => true,
+            Evaluated::Sampled => false,
+        }
+    }
+
+    /// The soft rules of a target, by the model's numbers.
+    fn soft_rules(&self, target: Predicate) -> Vec<(&SoftRule, Schema, Predicate)> {
+        let name = self.data.names().predicates.name(target.0);
+        let Some(model) = self.model.filter(|_| self.search.local_search > 0) else { return Vec::new() };
+        let Ok(ensemble) = model.target(name) else { return Vec::new() };
+        ensemble.rules.iter().map(|soft| (soft, model.schema, ensemble.target)).collect()
+    }
+
+    /// A rule of the model under the data's numbers; none where the data lacks a name.
+    fn translated(&self, rule: &Rule) -> Option<Rule> {
+        let (model, names) = (self.model?, self.data.names());
+        rule.renumbered(
+            |predicate| names.predicates.find(model.predicates.name(predicate.0)).map(Predicate),
+            |property| names.properties.find(model.properties.name(property.0)).map(Property),
+        )
     }
 }

@@ -20,8 +20,9 @@ fn settings() -> [Setting; 2] {
         let training = Training { steps: 40, rules: 3, ..Training::default() };
         let model = training.run(&data).expect("sound settings");
         let targets: Vec<Predicate> = (0..data.names().predicates.len() as u32).map(Predicate).collect();
-        let search = Search { base: 30, conjunctions: 30, ..Search::default() };
-        let sets = search.run(&data, Some(&model), &[], &targets, &|_| {}).expect("a sound search").judged;
+        let search = Search { max_rules: 30, max_conjunctions: 30, ..Search::default() };
+        let sets =
+            search.run(&data, Some(&model), &[], &targets, &|_| {}).expect("a sound search").train_rules;
         Setting { data, model, sets }
     })
 }

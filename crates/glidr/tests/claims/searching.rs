@@ -24,16 +24,27 @@ fn generations() -> Dataset {
     Dataset::open(folder.path(), 0).expect("a sound folder")
 }
 
+/// A search in which only soft rules propose.
+fn only_local() -> Search {
+    Search {
+        max_paths: 0,
+        similarity_paths: false,
+        max_patterns: 0,
+        max_conjunctions: 0,
+        ..Search::default()
+    }
+}
+
 #[test]
 fn search_finds_the_rule_that_makes_the_data_and_ranks_perfectly_with_it() {
     let data = generations();
     let target = data.names().predicate("grandparent").expect("a predicate");
     let searched = Search::default().run(&data, None, &[], &[target], &|_| {}).expect("a sound search");
     let (ranked, _) = Ranking::default()
-        .run_rules(&searched.sets, &[target], &data, Limits::default(), &|_, _| {})
+        .run_rules(&searched.rules, &[target], &data, Limits::default(), &|_, _| {})
         .expect("there are test facts");
     assert_eq!((ranked.all.hits1, ranked.all.queries), (1.0, 48));
-    assert_eq!(searched.reports[0].rules, searched.sets[0].rules.len());
+    assert_eq!(searched.reports[0].rules, searched.rules[0].rules.len());
 }
 
 #[test]
@@ -57,7 +68,7 @@ fn no_literal_of_a_searched_rule_can_go_without_changing_an_answer() {
         found.value
     };
     let mut longer = 0;
-    for rule in searched.sets.iter().flat_map(|set| &set.rules).map(|weighed| &weighed.rule) {
+    for rule in searched.rules.iter().flat_map(|set| &set.rules).map(|weighed| &weighed.rule) {
         for place in (0..rule.body().len()).filter(|_| rule.body().len() > 1) {
             longer += usize::from(rule.body().len() > 2);
             assert_ne!(answers(rule), answers(&rule.without(place)), "{rule:?} without {place}");
@@ -72,7 +83,7 @@ fn a_search_gives_the_same_rules_on_any_number_of_threads() {
     let targets: Vec<Predicate> = (0..12).map(Predicate).collect();
     let with = |threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
-        pool.install(|| Search::default().run(&data, None, &[], &targets, &|_| {}).expect("sound").sets)
+        pool.install(|| Search::default().run(&data, None, &[], &targets, &|_| {}).expect("sound").rules)
     };
     assert_eq!(with(1), with(3));
 }
@@ -89,7 +100,7 @@ fn the_test_split_changes_nothing_in_a_search() {
         std::fs::write(folder.path().join("valid.txt"), lines(&[(1, 2), (3, 9)])).expect("a small file");
         std::fs::write(folder.path().join("test.txt"), lines(test)).expect("a small file");
         let data = Dataset::open(folder.path(), 0).expect("a sound folder");
-        Search::default().run(&data, None, &[], &[Predicate(0)], &|_| {}).expect("sound").sets
+        Search::default().run(&data, None, &[], &[Predicate(0)], &|_| {}).expect("sound").rules
     };
     assert_eq!(sets(&[(0, 1)]), sets(&[(5, 7), (8, 2), (2, 2)]));
 }
@@ -100,7 +111,7 @@ fn scores_of_a_set_are_those_of_its_rules_evaluated_one_by_one() {
     let names = data.names();
     let uncle = names.predicate("uncle").expect("a predicate");
     let searched = Search::default().run(&data, None, &[], &[uncle], &|_| {}).expect("sound");
-    let set = &searched.sets[0];
+    let set = &searched.rules[0];
     let background: Vec<_> =
         [Split::Facts, Split::Train].iter().flat_map(|&split| data.split(split)).copied().collect();
     let facts = Neighbours::new(
@@ -158,10 +169,10 @@ fn a_soft_rule_whose_weight_is_split_between_aunt_and_uncle_comes_apart_into_goo
         logits.pairs[filler] = 3.0;
     }
     // Only the soft rule may propose.
-    let search = Search { chains: 0, conjunctions: 0, ..Search::default() };
+    let search = only_local();
     let searched = search.run(&data, Some(&model), &[], &[niece], &|_| {}).expect("a sound search");
     let (ranked, _) = Ranking::default()
-        .run_rules(&searched.sets, &[niece], &data, Limits::default(), &|_, _| {})
+        .run_rules(&searched.rules, &[niece], &data, Limits::default(), &|_, _| {})
         .expect("there are test facts");
     assert_eq!(ranked.all.hits1, 1.0, "both halves are answered");
     let background: Vec<_> =
@@ -176,9 +187,9 @@ fn a_soft_rule_whose_weight_is_split_between_aunt_and_uncle_comes_apart_into_goo
     let plain = model.ensembles[0].extract(&schema, Extraction::TopP(0.25));
     let half = plain[0].0.renumbered(Some, Some).expect("the model and the data have the same numbers");
     assert_eq!(answers(&half).len(), 40, "top-p takes one half of the weight and loses the other");
-    let rules: Vec<&Rule> = searched.sets[0].rules.iter().map(|weighed| &weighed.rule).collect();
+    let rules: Vec<&Rule> = searched.rules[0].rules.iter().map(|weighed| &weighed.rule).collect();
     let covered: BTreeSet<_> = rules.iter().flat_map(|rule| answers(rule)).collect();
-    assert_eq!(covered.len(), 80, "the rules joint_loss answer for all girls, and for nobody else");
+    assert_eq!(covered.len(), 80, "the rules together answer for all girls, and for nobody else");
     for name in ["aunt", "uncle"] {
         let predicate = names.predicate(name).expect("a predicate");
         assert!(rules.iter().any(|rule| rule.uses(predicate)), "a rule must look up {name}");
@@ -207,13 +218,13 @@ fn the_papers_rule_for_niece_comes_apart_into_better_ones() {
         logits.pairs[slot * schema.fillers() + schema.filler_number(filler)] = 3.0;
     }
     let both = model.ensembles[0].extract(&schema, Extraction::TopP(0.9));
-    let search = Search { chains: 0, conjunctions: 0, ..Search::default() };
+    let search = only_local();
     let searched = search.run(&data, Some(&model), &[], &[niece], &|_| {}).expect("a sound search");
     let facts = data.graph(Background::Train).neighbours();
     let measured = |rule: &Rule| rule.measure(facts, Limits::default()).expect("a sound rule").value;
     let paper = measured(&both[0].0);
     let found: Vec<(&Rule, Measures)> =
-        searched.sets[0].rules.iter().map(|weighed| (&weighed.rule, measured(&weighed.rule))).collect();
+        searched.rules[0].rules.iter().map(|weighed| (&weighed.rule, measured(&weighed.rule))).collect();
     // What the paper says would do: the disjunction without the brother, for twice as many nieces.
     let general = found.iter().find(|(_, counted)| counted.head_coverage() > 1.9 * paper.head_coverage());
     let (_, general) = general.expect("a rule for aunts and uncles alike");
@@ -250,7 +261,7 @@ fn a_large_graph_is_searched_by_a_sample_of_questions_alike_on_any_number_of_thr
     let targets = [names.predicate("grandparent").expect("known"), names.predicate("lives").expect("known")];
     let with = |threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
-        pool.install(|| Search::default().run(&data, None, &[], &targets, &|_| {}).expect("sound").sets)
+        pool.install(|| Search::default().run(&data, None, &[], &targets, &|_| {}).expect("sound").rules)
     };
     let sets = with(2);
     assert_eq!(sets, with(1));
@@ -264,10 +275,10 @@ fn a_large_graph_is_searched_by_a_sample_of_questions_alike_on_any_number_of_thr
 fn on_a_large_graph_the_weights_for_tails_and_for_heads_are_fitted_apart() {
     let data = many_generations();
     let lives = data.names().predicate("lives").expect("a predicate");
-    let search = Search { aggregation: Some(Aggregation::Sum), questions: 200, ..Search::default() };
+    let search = Search { aggregation: Some(Aggregation::Sum), max_facts: 200, ..Search::default() };
     let searched = search.run(&data, None, &[], &[lives], &|_| {}).expect("sound");
     // Who lives where is told by a grandparent's city; of a city's two hundred no one is told so surely.
-    let numbers: Vec<Weight> = searched.sets[0].rules.iter().map(|rule| rule.weight).collect();
+    let numbers: Vec<Weight> = searched.rules[0].rules.iter().map(|rule| rule.weight).collect();
     assert!(numbers.iter().any(|number| number.tail > 2.0 * number.head), "{numbers:?}");
 }
 

@@ -196,8 +196,8 @@ proptest! {
         let tables = Tables::new(&world.slots(), world.schema, &graph);
         let alone = Tape::default().infer(&graph, &tables, &Batch::<8>::new(&graph, &[world.query()]), world.rounds)[0];
         let pairs: Vec<_> = (0..world.entities).map(|e| (Entity(e as u32), Entity(0))).chain([world.query()]).collect();
-        let joint_loss = Tape::default().infer(&graph, &tables, &Batch::<64>::new(&graph, &pairs), world.rounds);
-        prop_assert_eq!(alone.to_bits(), joint_loss[pairs.len() - 1].to_bits());
+        let batched = Tape::default().infer(&graph, &tables, &Batch::<64>::new(&graph, &pairs), world.rounds);
+        prop_assert_eq!(alone.to_bits(), batched[pairs.len() - 1].to_bits());
     }
 
     #[test]

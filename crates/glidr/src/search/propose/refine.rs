@@ -1,14 +1,15 @@
-//! Rules with one literal more: a variable must also have a property, or a neighbour by some predicate.
+//! Refinement: a rule with one literal more, by which a variable must also have a property, or a neighbour by some
+//! predicate.
 //!
-//! A chain says how two ends hang together, a branch what one of its variables is. Branches that all entities
-//! have, or none, say nothing and are left out.
+//! A path says how two ends are linked, a branch what one of its variables is. Branches that all entities have, or
+//! none, say nothing and are left out.
 
 use crate::graph::{Entity, Neighbours, Predicate, Property, Triple};
 use crate::rule::{Atom, Literal, MAX_VARIABLES, Rule, Term};
 
 /// What may be asked of one variable: a literal over it and perhaps another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Branch {
+pub(in crate::search) enum Branch {
     /// It is the head of some fact.
     Heads(Predicate),
     /// It is the tail of some fact.
@@ -17,11 +18,11 @@ pub(super) enum Branch {
     Has(Property),
 }
 
-/// So many longer rules of one rule are worth measuring, at most.
-const MOST: usize = 8;
+/// Longer rules of one rule that are worth counting, at most.
+const MAX_REFINEMENTS: usize = 8;
 
 /// All branches that some entities have and others do not, and who has which.
-pub(super) struct Branches {
+pub(in crate::search) struct Branches {
     all: Vec<Branch>,
     /// Words of one entity's set of branches.
     words: usize,
@@ -29,7 +30,7 @@ pub(super) struct Branches {
 }
 
 /// A rule that may branch, with what was counted of it.
-pub(super) struct Parent<'a> {
+pub(in crate::search) struct Parent<'a> {
     pub rule: &'a Rule,
     pub confidence: f64,
     pub answers: &'a [(Entity, Entity)],
@@ -66,19 +67,25 @@ impl Branches {
     }
 
     /// The rule with one branch more on one of its variables, where that promises more confidence; best first.
-    /// Counted are the rule's own answers, of which a branch leaves some; of a chain's inner variable some
+    /// Counted are the rule's own answers, of which a branch leaves some; of a path's inner variable some
     /// entity in between must have it.
-    pub fn promising(&self, parent: &Parent, facts: &Neighbours, least: usize, smoothing: f64) -> Vec<Rule> {
+    pub fn promising(
+        &self,
+        parent: &Parent,
+        facts: &Neighbours,
+        min_support: usize,
+        smoothing: f64,
+    ) -> Vec<Rule> {
         let (rule, target) = (parent.rule, parent.rule.target);
-        let chain = chain(rule);
-        let inner = chain.map(|_| Term::Z(1));
+        let path = path(rule);
+        let inner = path.map(|_| Term::Z(1));
         let variables: Vec<Term> = [Term::X, Term::Y].into_iter().chain(inner).collect();
         let mut counts = vec![(0usize, 0usize); variables.len() * self.all.len()];
         let mut between = vec![0u64; self.words];
         for &(head, tail) in parent.answers {
             let hit = usize::from(facts.holds(Triple { head, predicate: target, tail }));
             between.fill(0);
-            if let Some([first, second]) = chain {
+            if let Some([first, second]) = path {
                 for &z in first.others(facts, head) {
                     if second.holds(facts, tail, z) {
                         between.iter_mut().zip(self.of(z)).for_each(|(word, more)| *word |= more);
@@ -97,7 +104,7 @@ impl Branches {
         let mut found: Vec<(f64, usize)> = Vec::new();
         for (place, &(body, hits)) in counts.iter().enumerate() {
             let confidence = hits as f64 / (body as f64 + smoothing);
-            if hits >= least && confidence > parent.confidence {
+            if hits >= min_support && confidence > parent.confidence {
                 found.push((confidence, place));
             }
         }
@@ -106,7 +113,7 @@ impl Branches {
             let (variable, branch) = (variables[place / self.all.len()], self.all[place % self.all.len()]);
             branched(rule, branch, variable)
         });
-        rules.take(MOST).collect()
+        rules.take(MAX_REFINEMENTS).collect()
     }
 }
 
@@ -155,8 +162,8 @@ impl Step {
     }
 }
 
-/// The two steps of a chain from X by one inner variable to Y.
-fn chain(rule: &Rule) -> Option<[Step; 2]> {
+/// The two steps of a path from X by one inner variable to Y.
+fn path(rule: &Rule) -> Option<[Step; 2]> {
     let [a, b] = rule.body() else { return None };
     let both = |a, b| Some([Step::of(a, Term::X)?, Step::of(b, Term::Y)?]);
     both(a, b).or_else(|| both(b, a))
@@ -184,7 +191,7 @@ mod tests {
 
     #[test]
     fn a_branch_on_the_entity_in_between_is_promised_where_it_tells_facts_from_other_answers() {
-        // target 0(x, y) :- 1(x, z), 2(z, y), 3(z, _): six chains, three of which have the branch.
+        // target 0(x, y) :- 1(x, z), 2(z, y), 3(z, _): six paths, three of which have the branch.
         let mut facts = Vec::new();
         for n in 0..6 {
             let (x, z, y) = (n, 10 + n, 20 + n);
@@ -195,12 +202,12 @@ mod tests {
         }
         let facts = Neighbours::new(Sizes { entities: 31, predicates: 4, properties: 0 }, &facts, &[]);
         let pair = |p, a, b| Literal::any_of(vec![Atom::Pair(Predicate(p), a, b)]);
-        let chain = [pair(1, Term::X, Term::Z(1)), pair(2, Term::Z(1), Term::Y)];
-        let rule = Rule::new(Predicate(0), &chain);
+        let path = [pair(1, Term::X, Term::Z(1)), pair(2, Term::Z(1), Term::Y)];
+        let rule = Rule::new(Predicate(0), &path);
         let answers: Vec<(Entity, Entity)> = (0..6).map(|n| (Entity(n), Entity(20 + n))).collect();
         let parent = Parent { rule: &rule, confidence: 0.5, answers: &answers };
         let found = Branches::new(&facts).promising(&parent, &facts, 2, 0.0);
-        let branch = Rule::new(Predicate(0), &[&chain[..], &[pair(3, Term::Z(1), Term::Z(2))]].concat());
+        let branch = Rule::new(Predicate(0), &[&path[..], &[pair(3, Term::Z(1), Term::Z(2))]].concat());
         assert!(found.contains(&branch), "{found:?}");
         assert!(found.iter().all(|longer| longer.body().len() == 3), "{found:?}");
     }

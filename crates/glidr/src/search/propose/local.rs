@@ -1,4 +1,4 @@
-//! Hard rules that a soft rule may stand for: a search over its likely fillers, measured exactly.
+//! Local search around a soft rule: hard rules that it may stand for, by its likely fillers.
 //!
 //! It starts from the rules at several shares p of the mass, and moves one slot at a time: to another
 //! likely filler (which also splits a disjunction), to `P_true` (which drops the literal), or from
@@ -13,7 +13,7 @@ use crate::model::SoftRule;
 use crate::rule::{Filler, Filling, Rule, Schema};
 
 /// The shares of the mass that the search starts from.
-const SHARES: [f32; 5] = [0.1, 0.25, 0.5, 0.75, 0.9];
+const MASSES: [f32; 5] = [0.1, 0.25, 0.5, 0.75, 0.9];
 /// A filler is likely if it has this weight.
 const LIKELY: f32 = 0.04;
 /// At most so many likely fillers of one slot.
@@ -25,7 +25,7 @@ const ROUNDS: usize = 3;
 
 /// Searches around one soft rule. `worth` measures a rule, and remembers it for the caller; none means
 /// that the rule is of no use. At most `budget` rules are measured.
-pub(super) fn search(
+pub(in crate::search) fn local_search(
     soft: &SoftRule,
     schema: &Schema,
     target: Predicate,
@@ -46,7 +46,7 @@ pub(super) fn search(
         }
         None
     };
-    let starts = SHARES.iter().map(|&p| Extraction::TopP(p)).chain([Extraction::Argmax]);
+    let starts = MASSES.iter().map(|&p| Extraction::TopP(p)).chain([Extraction::Argmax]);
     let mut beam: Vec<(f64, Rule, Filling)> = starts
         .filter_map(|start| {
             let filling = start.filling(&weights, schema);
@@ -125,7 +125,7 @@ mod tests {
         }
         let soft = SoftRule { logits, loss: 1.0, vote: 1.0 };
         let mut found = Vec::new();
-        search(&soft, &schema, Predicate(0), 100, &mut |rule| {
+        local_search(&soft, &schema, Predicate(0), 100, &mut |rule| {
             found.push(rule);
             Some(0.5)
         });

@@ -1,0 +1,316 @@
+//! One target's search: bodies are proposed, counted, selected, fired, and their weights fitted.
+
+use std::collections::{HashMap, HashSet};
+use std::time::Instant;
+
+use rand::seq::SliceRandom;
+
+use super::Context;
+use super::body::Body;
+use super::choose::Tried;
+use super::evaluate::{Counts, Effort, Evaluator, Exact, Facts, Label, QuerySample, Sampled};
+use super::propose::{MaxPatterns, Parent, local_search, paths, patterns, similarity_paths};
+use super::select::{Conjunctions, Counted, Counting, Pool, best};
+use crate::graph::{Direction, Entity, Predicate, Split};
+use crate::rule::Rule;
+use crate::solve::{Ended, Limits};
+use crate::util::random::{Purpose, stream};
+
+/// Facts that paths and patterns are proposed from.
+const PROPOSING_FACTS: usize = 1000;
+/// Answers of a body to one query, on average, at most.
+const MAX_ANSWERS: usize = 120;
+/// Links that all bodies follow when they are counted, at most: about a minute's work.
+const MAX_LINKS: usize = 20_000_000_000;
+/// Single rules that conjunctions are made of, the most confident.
+const CONJOINED: usize = 800;
+/// The groundings that a path of several steps is counted with, at least.
+const MIN_GROUNDINGS: [u32; 8] = [1, 2, 3, 5, 9, 20, 50, 150];
+/// A rule of local search is first counted on about so many queries.
+const LOCAL_QUERIES: usize = 400;
+
+/// The search for one target's rules, while it goes on.
+struct TargetSearch<'c, 'e> {
+    context: &'c Context<'c>,
+    target: Predicate,
+    evaluator: &'e mut dyn Evaluator,
+    sample: QuerySample,
+    /// The target's known pairs, in a random order.
+    pairs: Vec<(u32, u32)>,
+    started: Instant,
+    effort: Effort,
+    /// Fingerprints of the answers that a body was counted with.
+    answered: HashSet<u64>,
+    counted: Vec<Counted>,
+    bodies: usize,
+    ended: Ended,
+}
+
+impl Context<'_> {
+    /// Searches one target's rules.
+    pub(super) fn search_target(&self, target: Predicate) -> Tried {
+        let limits = Limits { time: self.search.time, answers: None };
+        if self.is_exact() {
+            let mut evaluator = Exact::new(&self.steps, target, self.irreflexive[target.index()], limits);
+            self.search_by(target, &mut evaluator)
+        } else {
+            self.search_by(target, &mut Sampled::new(&self.steps, target, limits))
+        }
+    }
+
+    fn search_by(&self, target: Predicate, evaluator: &mut dyn Evaluator) -> Tried {
+        let (sample, pairs) = self.sample(target);
+        let mut search = TargetSearch {
+            context: self,
+            target,
+            evaluator,
+            sample,
+            pairs,
+            started: Instant::now(),
+            effort: Effort { max_answers: MAX_ANSWERS, links: MAX_LINKS },
+            answered: HashSet::new(),
+            counted: Vec::new(),
+            bodies: 0,
+            ended: Ended::Complete,
+        };
+        search.propose();
+        search.select()
+    }
+
+    /// The queries that the target's bodies are evaluated on, and its known pairs: all of them where evaluation is
+    /// exact, else a part drawn by the seed.
+    fn sample(&self, target: Predicate) -> (QuerySample, Vec<(u32, u32)>) {
+        let facts = self.steps.facts;
+        let mut pairs: Vec<(u32, u32)> = facts.pairs(target).map(|(head, tail)| (head.0, tail.0)).collect();
+        let is_known =
+            |&(head, tail): &(u32, u32)| facts.tails(target, Entity(head)).binary_search(&tail).is_ok();
+        let of_target = self.data.split(Split::Valid).iter().filter(|fact| fact.predicate == target);
+        let mut valid: Vec<(u32, u32)> = of_target.map(|fact| (fact.head.0, fact.tail.0)).collect();
+        valid.retain(|pair| !is_known(pair));
+        let all_valid = valid.clone();
+        let mut draw = stream(self.search.seed, Purpose::Questions, [u64::from(target.0), 0, 0]);
+        pairs.shuffle(&mut draw);
+        valid.shuffle(&mut draw);
+        let (mut train, mut max_negatives) = (&pairs[..], usize::MAX);
+        if !self.is_exact() {
+            train = &pairs[..pairs.len().min(self.search.max_facts)];
+            valid.truncate(self.search.max_facts * 3 / 5);
+            max_negatives = self.search.max_negatives;
+        }
+        let asking = Facts { train, valid: &valid, all_valid: &all_valid };
+        let sample =
+            QuerySample::new(&self.steps, target, &asking, max_negatives, self.irreflexive[target.index()]);
+        (sample, pairs)
+    }
+}
+
+impl TargetSearch<'_, '_> {
+    /// Proposes bodies of every kind and counts them; a new kind of body is called from here.
+    fn propose(&mut self) {
+        let (context, target) = (self.context, self.target);
+        let search = context.search;
+        let proposing = self.pairs[..self.pairs.len().min(PROPOSING_FACTS)].to_vec();
+        let bodies = paths(context.graph, target, &proposing, search.min_support, search.max_paths);
+        self.count_all(bodies);
+        if search.similarity_paths {
+            self.count_all(similarity_paths(&context.steps, target));
+        }
+        let most = MaxPatterns {
+            single: search.max_patterns,
+            paired: search.max_patterns * 25 / 2,
+            constants: search.max_patterns,
+        };
+        if search.max_patterns > 0 {
+            let facts = self.pairs.len();
+            self.count_all(patterns(&context.steps, &proposing, facts, search.min_support, most));
+        }
+        for rule in context.extra.iter().filter(|rule| rule.target == target) {
+            self.count_rule(rule);
+        }
+        self.search_locally();
+        self.refine();
+    }
+
+    /// Whether the target's time is over; half of it is for counting, the rest for what follows.
+    fn is_late(&mut self) -> bool {
+        let late = self.context.search.time.is_some_and(|time| self.started.elapsed() >= time / 2);
+        if late {
+            self.ended = Ended::TimeLimit;
+        }
+        late
+    }
+
+    fn count_all(&mut self, bodies: Vec<Body>) {
+        for body in bodies {
+            if self.is_late() {
+                return;
+            }
+            self.count(body);
+        }
+    }
+
+    /// Counts a body under each of the groundings it may be asked for; its confidence with one.
+    fn count(&mut self, body: Body) -> Option<f64> {
+        let all = self.context.search.min_groundings && body.is_long_path();
+        let min_groundings = if all { &MIN_GROUNDINGS[..] } else { &MIN_GROUNDINGS[..1] };
+        self.bodies += min_groundings.len();
+        let prepared = self.evaluator.prepare(body);
+        let found = self.sample.count(&prepared, min_groundings, 1, &mut self.effort);
+        let smoothing = self.context.search.smoothing;
+        let confidence = self.supported(found[0]).map(|counts| counts.confidence(smoothing));
+        for (&min, counts) in min_groundings.iter().zip(found) {
+            let Some(counts) = self.supported(counts) else { continue };
+            if self.answered.insert(counts.fingerprint) {
+                let (confidence, value) = (counts.confidence(smoothing), counts.value(smoothing));
+                self.counted.push(Counted { confidence, value, body: body.with_min_groundings(min) });
+            }
+        }
+        confidence
+    }
+
+    fn supported(&self, counts: Option<Counts>) -> Option<Counts> {
+        counts.filter(|counts| counts.support() >= self.context.search.min_support)
+    }
+
+    fn count_rule(&mut self, rule: &Rule) -> Option<f64> {
+        let body = self.evaluator.admit(rule)?;
+        self.count(body)
+    }
+
+    /// Counts hard rules around the target's soft rules. Where the sample is large, a rule is counted on a part of it
+    /// first, and on all of it only where that promises something.
+    fn search_locally(&mut self) {
+        let max_rules = self.context.search.local_search;
+        let training = self.sample.training().count();
+        let stride = training.div_ceil(LOCAL_QUERIES).max(1);
+        let smoothing = self.context.search.smoothing;
+        for (soft, schema, number) in self.context.soft_rules(self.target) {
+            let mut known: HashMap<Rule, Option<f64>> = HashMap::new();
+            local_search(soft, &schema, number, max_rules, &mut |rule| {
+                let rule = self.context.translated(&rule)?;
+                if let Some(&known) = known.get(&rule) {
+                    return known;
+                }
+                if self.is_late() {
+                    return None;
+                }
+                let confidence = if stride == 1 {
+                    self.count_rule(&rule)
+                } else {
+                    let body = self.evaluator.admit(&rule)?;
+                    let prepared = self.evaluator.prepare(body);
+                    let found = self.sample.count(&prepared, &[1], stride, &mut self.effort)[0];
+                    let promising = found.filter(|counts| counts.support() > 0);
+                    drop(prepared);
+                    promising.map(|counts| {
+                        self.count(body);
+                        counts.confidence(smoothing)
+                    })
+                };
+                known.insert(rule, confidence);
+                confidence
+            });
+        }
+    }
+
+    /// Counts the best rules so far with one literal more.
+    fn refine(&mut self) {
+        let search = self.context.search;
+        let Some(branches) = self.context.branches.as_ref().filter(|_| search.max_refined > 0) else {
+            return;
+        };
+        let mut parents = self.counted.clone();
+        parents.retain(|counted| counted.body.min_groundings() == 1);
+        parents.sort_by(|a, b| {
+            let worth = |counted: &Counted| counted.value;
+            worth(b).total_cmp(&worth(a)).then(a.body.cmp(&b.body))
+        });
+        parents.truncate(search.max_refined);
+        for counted in parents {
+            if self.is_late() {
+                return;
+            }
+            let rule = self.evaluator.rule(counted.body);
+            let answers = self.sample.answers(&self.evaluator.prepare(counted.body));
+            let parent = Parent { rule: &rule, confidence: counted.confidence, answers: &answers };
+            let facts = self.context.steps.facts;
+            for longer in branches.promising(&parent, facts, search.min_support, search.smoothing) {
+                let before = self.counted.len();
+                if self.count_rule(&longer).is_some_and(|confidence| confidence <= counted.confidence) {
+                    self.counted.truncate(before);
+                }
+            }
+        }
+    }
+
+    /// Selects the best bodies, fires them, adds conjunctions and tries ways of aggregating them.
+    fn select(mut self) -> Tried {
+        let search = self.context.search;
+        let kept = best(std::mem::take(&mut self.counted), search.max_rules);
+        let mut fires = self.fires(&kept);
+        let single = kept
+            .into_iter()
+            .map(|Counted { confidence, body, .. }| {
+                (confidence, fires.remove(&body).unwrap_or_default(), self.evaluator.rule(body))
+            })
+            .collect();
+        let training: Vec<u32> = self
+            .sample
+            .training()
+            .flat_map(|(_, query)| query.candidates.iter().map(|&(_, candidate)| candidate))
+            .collect();
+        let is_answer = |candidate: &u32| self.sample.labels[*candidate as usize] == Label::Answer;
+        let answers: Vec<u32> = training.iter().copied().filter(is_answer).collect();
+        let candidates = self.sample.labels.len();
+        let counting = Counting { candidates, answers: &answers, training: &training };
+        let conjunctions = Conjunctions {
+            max: search.max_conjunctions,
+            of: CONJOINED,
+            min_support: search.min_support,
+            smoothing: search.smoothing,
+        };
+        let pool = Pool::new(single, &counting, conjunctions);
+        let mut tried = Tried::new(self.target, pool, &self.sample, search.aggregation);
+        (tried.counted, tried.ended) = (self.bodies, self.ended);
+        tried
+    }
+
+    /// The candidates that every body fires on. A path is walked once for all groundings it is asked for, when the
+    /// most confident of these comes.
+    fn fires(&mut self, bodies: &[Counted]) -> HashMap<Body, Vec<u32>> {
+        let mut asked: HashMap<Body, Vec<u32>> = HashMap::new();
+        for counted in bodies {
+            let body = counted.body;
+            asked.entry(body.with_min_groundings(1)).or_default().push(body.min_groundings());
+        }
+        let mut fires = HashMap::new();
+        for counted in bodies {
+            let body = counted.body.with_min_groundings(1);
+            if let Some(mut min_groundings) = asked.remove(&body) {
+                min_groundings.sort_unstable();
+                let found = self.sample.fires(&self.evaluator.prepare(body), &min_groundings);
+                let bodies = min_groundings.into_iter().map(|min| body.with_min_groundings(min));
+                fires.extend(bodies.zip(found));
+            }
+        }
+        fires
+    }
+}
+
+impl QuerySample {
+    /// The pairs that a body gives to the training queries for tails, without those that hold by themselves alone.
+    fn answers(&self, prepared: &super::evaluate::Prepared) -> Vec<(Entity, Entity)> {
+        let mut ends = super::ends::Ends::new(self.entities);
+        let mut pairs = Vec::new();
+        for (_, query) in self.training().filter(|(_, query)| query.direction == Direction::Tail) {
+            prepared.ends(query, usize::MAX, &mut ends);
+            for &end in ends.list() {
+                let asks = query.answers.binary_search(&end).is_ok();
+                if !asks || prepared.leave_one_out(query, end, 1) > 0 {
+                    pairs.push((Entity(query.known), Entity(end)));
+                }
+            }
+        }
+        pairs
+    }
+}

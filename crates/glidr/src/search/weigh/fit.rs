@@ -1,0 +1,86 @@
+//! Projected Adam over the weights of rules; the score of a candidate is the sum of the weights of its rules.
+
+use crate::util::projected_adam::ProjectedAdam;
+
+/// Steps of a fit from nothing.
+pub(super) const STEPS: i32 = 150;
+/// The first step's length; steps shorten towards the end.
+const LEARNING_RATE: f64 = 0.1;
+/// A rule without weight that would get less is looked at every so many steps.
+const LOOK: i32 = 5;
+
+/// Fits weights, given the derivative of the loss by each candidate's score: from nothing, or on from weights that
+/// are near already, by the last steps of a fit from nothing.
+pub(super) fn fit(
+    candidates: usize,
+    rules: &[Vec<u32>],
+    adjoint: &dyn Fn(&[f64], &mut [f64]),
+    l2: f64,
+    from: Option<&[f64]>,
+) -> Vec<f64> {
+    let steps = if from.is_some() { STEPS / 3 } else { STEPS };
+    let mut weights = from.map_or_else(|| vec![0.0; rules.len()], <[f64]>::to_vec);
+    let mut adam = ProjectedAdam::new(rules.len());
+    let (mut scores, mut d_scores) = (vec![0.0; candidates], vec![0.0; candidates]);
+    let mut is_idle = vec![false; rules.len()];
+    for step in 1..=steps {
+        add_up(rules, &weights, &mut scores);
+        adjoint(&scores, &mut d_scores);
+        let rate = LEARNING_RATE * f64::from(steps - step + 1) / f64::from(STEPS);
+        for (number, fires) in rules.iter().enumerate() {
+            if is_idle[number] && step % LOOK != 0 {
+                continue;
+            }
+            let d = sum_at(&d_scores, fires) + l2 * weights[number];
+            adam.step(number, &mut weights[number], d, step, rate);
+            is_idle[number] = weights[number] == 0.0 && d >= 0.0;
+        }
+    }
+    weights
+}
+
+/// The sum of the values at some places, in several sums side by side that need not wait for each other.
+fn sum_at(values: &[f64], places: &[u32]) -> f64 {
+    let (groups, rest) = places.as_chunks::<8>();
+    let mut sums = [0.0; 8];
+    for group in groups {
+        for (sum, &place) in sums.iter_mut().zip(group) {
+            *sum += values[place as usize];
+        }
+    }
+    sums.iter().sum::<f64>() + rest.iter().map(|&place| values[place as usize]).sum::<f64>()
+}
+
+/// The score of every candidate.
+pub(in crate::search) fn scores<F: AsRef<[u32]>>(
+    candidates: usize,
+    rules: &[F],
+    weights: &[f64],
+) -> Vec<f64> {
+    let mut scores = vec![0.0; candidates];
+    add_up(rules, weights, &mut scores);
+    scores
+}
+
+fn add_up<F: AsRef<[u32]>>(rules: &[F], weights: &[f64], scores: &mut [f64]) {
+    scores.fill(0.0);
+    for (fires, &weight) in rules.iter().zip(weights).filter(|(_, weight)| **weight > 0.0) {
+        for &candidate in fires.as_ref() {
+            scores[candidate as usize] += weight;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_side_by_side_are_the_plain_sum() {
+        let values: Vec<f64> = (0..100).map(|n| f64::from(n * n % 37) - 11.0).collect();
+        for count in [0, 1, 7, 8, 9, 64, 99] {
+            let places: Vec<u32> = (0..count).map(|n| n * 7 % 100).collect();
+            assert_eq!(sum_at(&values, &places), places.iter().map(|&p| values[p as usize]).sum::<f64>());
+        }
+    }
+}

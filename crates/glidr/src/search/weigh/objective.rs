@@ -1,0 +1,246 @@
+//! The queries of one direction as weights are fitted to them.
+//!
+//! In: a sample's candidates. Out: weights of rules for that direction. Candidates are numbered anew, so that those of
+//! one query lie side by side: answers first, then negatives.
+
+use super::fit::{fit, scores};
+use crate::graph::Direction;
+use crate::rule::Weight;
+use crate::search::WeightFit;
+use crate::search::evaluate::{Label, QuerySample};
+use crate::util::listwise::{ListwiseQuery, listwise_adjoint};
+
+/// The first fit with masking renews its masks so many times.
+const RENEWALS: usize = 3;
+
+/// All queries that weights for one direction are fitted to.
+struct Objective {
+    queries: Vec<ListwiseQuery>,
+    /// Answers of each query that may be missing from the data.
+    missing: Vec<usize>,
+    candidates: usize,
+    /// The candidates that every rule fires on.
+    fires: Vec<Vec<u32>>,
+}
+
+impl Objective {
+    /// The training queries, or these with those of *valid*.
+    fn new(sample: &QuerySample, fires: &[&[u32]], direction: Direction, with_valid: bool) -> Self {
+        let (mut queries, mut missing, mut candidates) = (Vec::new(), Vec::new(), 0);
+        let mut numbers = vec![u32::MAX; sample.labels.len()];
+        let counts = |from_valid: bool| with_valid || !from_valid;
+        for query in sample.queries.iter().filter(|q| q.direction == direction && counts(q.from_valid)) {
+            let mut number = |counts: &dyn Fn(Label) -> bool| {
+                let first = candidates;
+                let labelled = query.candidates.iter().map(|&(_, candidate)| candidate as usize);
+                for candidate in labelled.filter(|&candidate| counts(sample.labels[candidate])) {
+                    numbers[candidate] = candidates as u32;
+                    candidates += 1;
+                }
+                first..candidates
+            };
+            let answers = number(&|label| label == Label::Answer);
+            let negatives =
+                number(&|label| label == Label::Negative || (label == Label::ValidAnswer && !with_valid));
+            queries.push(ListwiseQuery { answers, negatives, uncovered: sample.uncovered(query) as f64 });
+            missing.push(sample.missing(query, with_valid));
+        }
+        let renumber = |fires: &&[u32]| {
+            let mut fires: Vec<u32> = fires.iter().map(|&candidate| numbers[candidate as usize]).collect();
+            fires.retain(|&candidate| candidate != u32::MAX);
+            fires.sort_unstable();
+            fires
+        };
+        Objective { queries, missing, candidates, fires: fires.iter().map(renumber).collect() }
+    }
+
+    /// Weights for L2 strengths from the strongest to the weakest, each on from those before: without false-negative
+    /// masking, and with it.
+    fn path(&self, l2s: &[f64]) -> Vec<[Vec<f64>; 2]> {
+        let mut path: Vec<[Vec<f64>; 2]> = Vec::new();
+        for &l2 in l2s {
+            let plain = self.fit(l2, false, path.last().map(|[plain, _]| plain.as_slice()));
+            let (mut masking, renewals) =
+                path.last().map_or((plain.clone(), RENEWALS), |[_, last]| (last.clone(), 1));
+            for _ in 0..renewals * usize::from(self.missing.iter().any(|&missing| missing > 0)) {
+                masking = self.fit(l2, true, Some(&masking));
+            }
+            path.push([plain, masking]);
+        }
+        path
+    }
+
+    /// Weights from nothing or on from others; a fit with masking needs these others.
+    fn fit(&self, l2: f64, masking: bool, from: Option<&[f64]>) -> Vec<f64> {
+        let masked = match from {
+            Some(from) if masking => self.masked(&scores(self.candidates, &self.fires, from)),
+            _ => vec![false; self.candidates],
+        };
+        let adjoint = |scores: &[f64], d: &mut [f64]| listwise_adjoint(&self.queries, &masked, scores, d);
+        fit(self.candidates, &self.fires, &adjoint, l2, from)
+    }
+
+    /// False-negative masking: of each query as many of the likeliest negatives as answers may be missing there.
+    fn masked(&self, scores: &[f64]) -> Vec<bool> {
+        let mut masked = vec![false; self.candidates];
+        for (query, &missing) in self.queries.iter().zip(&self.missing).filter(|(_, missing)| **missing > 0) {
+            let mut likely: Vec<usize> = query.negatives.clone().filter(|&at| scores[at] > 0.0).collect();
+            likely.sort_by(|&a, &b| scores[b].total_cmp(&scores[a]).then(a.cmp(&b)));
+            likely.into_iter().take(missing).for_each(|candidate| masked[candidate] = true);
+        }
+        masked
+    }
+}
+
+/// Weights fitted to the training queries under each L2 strength: without false-negative masking, and with it.
+pub(in crate::search) fn fits(sample: &QuerySample, fires: &[&[u32]], l2s: &[f64]) -> Vec<[Vec<Weight>; 2]> {
+    let [tails, heads] =
+        Direction::BOTH.map(|direction| Objective::new(sample, fires, direction, false).path(l2s));
+    let join =
+        |([plain_tails, masking_tails], [plain_heads, masking_heads]): ([Vec<f64>; 2], [Vec<f64>; 2])| {
+            [weights(plain_tails, plain_heads), weights(masking_tails, masking_heads)]
+        };
+    tails.into_iter().zip(heads).map(join).collect()
+}
+
+/// Weights for some directions fitted to the facts of *valid* too, on from those fitted without them.
+pub(in crate::search) fn refit(
+    sample: &QuerySample,
+    fires: &[&[u32]],
+    how: WeightFit,
+    fitted: &[(usize, Weight)],
+    directions: &[Direction],
+) -> Vec<Weight> {
+    let [tails, heads] = Direction::BOTH.map(|direction| {
+        let mut from = vec![0.0; fires.len()];
+        if directions.contains(&direction) {
+            for (rule, weight) in fitted {
+                from[*rule] = weight.of(direction);
+            }
+            from = Objective::new(sample, fires, direction, true).fit(how.l2, how.masking, Some(&from));
+        }
+        from
+    });
+    weights(tails, heads)
+}
+
+fn weights(tails: Vec<f64>, heads: Vec<f64>) -> Vec<Weight> {
+    tails.into_iter().zip(heads).map(|(tail, head)| Weight { tail, head }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::search::evaluate::test_samples::{small_sample, two_answers};
+    use crate::search::weigh::gain::tests::scored;
+    use crate::util::listwise::listwise_loss;
+
+    /// Every candidate of a sample as a rule of its own.
+    fn alone(sample: &QuerySample) -> Vec<[u32; 1]> {
+        (0..sample.labels.len() as u32).map(|candidate| [candidate]).collect()
+    }
+
+    fn objective(sample: &QuerySample, direction: Direction, with_valid: bool) -> Objective {
+        let alone = alone(sample);
+        let fires: Vec<&[u32]> = alone.iter().map(|candidate| &candidate[..]).collect();
+        Objective::new(sample, &fires, direction, with_valid)
+    }
+
+    /// Scores of the sample's candidates by the objective's own numbers.
+    fn here(objective: &Objective, scores: &[f64]) -> Vec<f64> {
+        let mut here = vec![0.0; objective.candidates];
+        for (fires, &score) in objective.fires.iter().zip(scores) {
+            if let Some(&candidate) = fires.first() {
+                here[candidate as usize] = score;
+            }
+        }
+        here
+    }
+
+    /// The loss by the scores of the sample's own candidates, from its definition.
+    fn loss(sample: &QuerySample, scores: &[f64], direction: Direction, with_valid: bool) -> f64 {
+        let mut loss = 0.0;
+        for query in &sample.queries {
+            if query.direction != direction || (query.from_valid && !with_valid) {
+                continue;
+            }
+            let negatives = sample.labelled(query, Label::Negative).map(|at| scores[at].exp()).sum::<f64>();
+            for at in sample.labelled(query, Label::Answer) {
+                let own = scores[at].exp();
+                loss -= (own / (own + negatives + sample.uncovered(query) as f64)).ln();
+            }
+        }
+        loss
+    }
+
+    #[test]
+    fn the_objective_of_each_direction_is_the_loss_of_its_queries() {
+        let sample = small_sample();
+        let scores: Vec<f64> = (0..sample.labels.len()).map(|n| (n * 7 % 5) as f64 / 3.0).collect();
+        for (direction, with_valid) in Direction::BOTH.into_iter().flat_map(|d| [(d, false), (d, true)]) {
+            let objective = objective(&sample, direction, with_valid);
+            let here = here(&objective, &scores);
+            let found = listwise_loss(&objective.queries, &vec![false; objective.candidates], &here);
+            let expected = loss(&sample, &scores, direction, with_valid);
+            assert!((found - expected).abs() < 1e-9, "{found} against {expected}");
+        }
+    }
+
+    #[test]
+    fn as_many_negatives_are_masked_as_may_be_missing_the_likeliest_first() {
+        let sample = two_answers();
+        let scores = scored(&sample, &[(1, 9.0), (3, 8.0), (4, 7.0), (6, 6.0)]);
+        // Known are one fact and two of *valid*, and two may be missing; so of three known tails two.
+        let objective = objective(&sample, Direction::Tail, true);
+        let masked = objective.masked(&here(&objective, &scores));
+        let query =
+            sample.queries.iter().find(|q| q.from_valid && q.direction == Direction::Tail).expect("one");
+        let of = |entity: u32| {
+            let candidate = query.candidates.iter().find(|(of, _)| *of == entity).expect("a candidate").1;
+            masked[objective.fires[candidate as usize][0] as usize]
+        };
+        assert_eq!([1, 2, 3, 4, 6].map(of), [false, false, true, true, false]);
+    }
+
+    #[test]
+    fn every_candidate_is_of_tails_or_of_heads_once() {
+        let sample = small_sample();
+        let [tails, heads] = Direction::BOTH.map(|direction| objective(&sample, direction, true));
+        for (tail, head) in tails.fires.iter().zip(&heads.fires) {
+            assert_eq!(tail.len() + head.len(), 1);
+        }
+        assert_eq!(tails.candidates + heads.candidates, sample.labels.len());
+    }
+
+    #[test]
+    fn a_fit_on_from_a_stronger_l2_is_nearly_as_good_as_one_from_nothing() {
+        let sample = small_sample();
+        let all: Vec<u32> = (0..sample.labels.len() as u32).collect();
+        let is_answer = |candidate: &u32| sample.labels[*candidate as usize] == Label::Answer;
+        let answers: Vec<u32> = all.iter().copied().filter(is_answer).collect();
+        let some: Vec<u32> = all.iter().copied().filter(|candidate| candidate % 3 != 1).collect();
+        let fires: Vec<&[u32]> = vec![&answers, &some, &all];
+        let objective = Objective::new(&sample, &fires, Direction::Tail, false);
+        let value = |weights: &[f64]| {
+            let l2: f64 = weights.iter().map(|weight| weight * weight / 2.0).sum();
+            loss(&sample, &scores(all.len(), &fires, weights), Direction::Tail, false) + l2
+        };
+        let on = value(&objective.path(&[20.0, 5.0, 1.0])[2][0]);
+        let from_nothing = value(&objective.fit(1.0, false, None));
+        assert!(from_nothing < 0.8 * value(&[0.0; 3]));
+        assert!(on < 1.02 * from_nothing, "{on} against {from_nothing}");
+    }
+
+    #[test]
+    fn a_rule_that_finds_answers_gets_weight_and_one_that_misses_them_none() {
+        let sample = small_sample();
+        let finds: Vec<u32> = (0..sample.labels.len() as u32)
+            .filter(|&candidate| sample.labels[candidate as usize] == Label::Answer)
+            .collect();
+        let misses: Vec<u32> =
+            (0..sample.labels.len() as u32).filter(|candidate| !finds.contains(candidate)).collect();
+        let weights = &fits(&sample, &[&finds, &misses], &[1.0])[0][0];
+        assert!(weights[0].tail > 0.3 && weights[0].head > 0.3, "{weights:?}");
+        assert_eq!(weights[1], Weight::from(0.0));
+    }
+}
