@@ -9,7 +9,7 @@ use glidr::explain::{Trace, trace};
 use glidr::graph::{Neighbours, Triple};
 use glidr::rule::{Rule, RuleNames};
 use glidr::solve::Limits;
-use glidr::{Background, Dataset, Entity, Extraction, Predicate, SoftModel, Split};
+use glidr::{Background, Dataset, Entity, Extraction, SoftModel, Split};
 use serde_json::{Value, json};
 
 use crate::output::{Output, table};
@@ -90,8 +90,7 @@ impl Explain {
         let names = data.names();
         let (head, tail) = (names.entity(&self.head)?, names.entity(&self.tail)?);
         let background = Background::from(self.background);
-        let direction =
-            names.predicates.find(&self.target).map(|p| Triple { head, predicate: Predicate(p), tail });
+        let direction = names.predicates.find(&self.target).map(|predicate| Triple { head, predicate, tail });
         let stands = Split::ALL
             .into_iter()
             .find(|&split| direction.is_some_and(|fact| data.split(split).contains(&fact)));

@@ -50,14 +50,14 @@ fn model_info(path: &Path, model: &SoftModel, output: &Output) -> anyhow::Result
         let targets: BTreeMap<&str, usize> = model
             .ensembles
             .iter()
-            .map(|ensemble| (model.predicates.name(ensemble.target.0), ensemble.rules.len()))
+            .map(|ensemble| (model.predicates.name(ensemble.target), ensemble.rules.len()))
             .collect();
         return output.write_json(&json!({
             "kind": "model",
             "path": path.display().to_string(),
             "schema": model.schema,
-            "predicates": model.predicates.list(),
-            "properties": model.properties.list(),
+            "predicates": model.predicates,
+            "properties": model.properties,
             "training": model.training,
             "data": model.data,
             "targets": targets,
@@ -87,7 +87,7 @@ fn model_info(path: &Path, model: &SoftModel, output: &Output) -> anyhow::Result
     let rows = model.ensembles.iter().map(|ensemble| {
         let loss = ensemble.rules.iter().map(|rule| rule.loss).fold(f32::INFINITY, f32::min);
         let loss = if loss.is_finite() { format!("{loss:.2}") } else { "–".into() };
-        vec![model.predicates.name(ensemble.target.0).to_owned(), ensemble.rules.len().to_string(), loss]
+        vec![model.predicates.name(ensemble.target).to_owned(), ensemble.rules.len().to_string(), loss]
     });
     text += &table(&["target", "rules", "least validation loss"], 1, rows);
     output.write(&text)
@@ -107,16 +107,13 @@ fn others(training: &Training) -> String {
 
 fn data_info(data: &Dataset, output: &Output) -> anyhow::Result<ExitCode> {
     let names = data.names();
-    let count = |split: Split, predicate: usize| {
-        data.split(split).iter().filter(|fact| fact.predicate.index() == predicate).count()
-    };
-    let per_predicate: Vec<(&String, [usize; 4])> = names
-        .predicates
-        .list()
-        .iter()
-        .enumerate()
-        .map(|(number, name)| (name, Split::ALL.map(|split| count(split, number))))
-        .collect();
+    let mut per_predicate: Vec<(&str, [usize; 4])> =
+        names.predicates.iter().map(|name| (name, [0; 4])).collect();
+    for split in Split::ALL {
+        for fact in data.split(split) {
+            per_predicate[fact.predicate.index()].1[split as usize] += 1;
+        }
+    }
     if output.json {
         let counts = |counts: [usize; 4]| -> BTreeMap<&str, usize> {
             Split::ALL.iter().map(|split| split.name()).zip(counts).collect()
@@ -127,7 +124,7 @@ fn data_info(data: &Dataset, output: &Output) -> anyhow::Result<ExitCode> {
             "hash": data.hash(),
             "entities": names.entities.len(),
             "predicates": names.predicates.len(),
-            "properties": names.properties.list(),
+            "properties": names.properties,
             "property_facts": data.property_facts().len(),
             "splits": counts(Split::ALL.map(|split| data.split(split).len())),
             "split_hashes": Split::ALL.iter().map(|&s| (s.name(), data.split_hash(s))).collect::<BTreeMap<_, _>>(),

@@ -189,7 +189,7 @@ impl Learn {
         }
         let best = model.ensembles.iter().filter_map(|ensemble| {
             let (rule, votes) = ensemble.extract(&model.schema, Extraction::TopP(0.25)).into_iter().next()?;
-            Some((model.predicates.name(ensemble.target.0), rule.show(model.names()), votes))
+            Some((model.predicates.name(ensemble.target), rule.show(model.names()), votes))
         });
         let best: Vec<(&str, String, f32)> = best.collect();
         if output.json {
@@ -200,7 +200,7 @@ impl Learn {
                 "engine": engine,
                 "seconds": time.as_secs_f64(),
                 "targets": model.ensembles.iter().map(|ensemble| json!({
-                    "target": model.predicates.name(ensemble.target.0),
+                    "target": model.predicates.name(ensemble.target),
                     "votes": ensemble.rules.iter().map(|rule| rule.vote).collect::<Vec<f32>>(),
                     "losses": ensemble.rules.iter().map(|rule| rule.loss).collect::<Vec<f32>>(),
                 })).collect::<Vec<_>>(),

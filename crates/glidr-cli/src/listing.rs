@@ -115,7 +115,7 @@ fn draw(
     };
     std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
     for (place, shown) in rules.iter().enumerate() {
-        let target = names.predicates.name(shown.rule.target.0).chars().take(60);
+        let target = names.predicates.name(shown.rule.target).chars().take(60);
         let target: String = target.map(|sign| if sign.is_alphanumeric() { sign } else { '-' }).collect();
         let path = folder.join(format!("{:03}-{target}.{ending}", place + 1));
         write_file(&path, draw(&Picture::of(&shown.rule, names)))?;
@@ -222,7 +222,7 @@ impl Shown {
         let share = |share: f64| if csv { share.to_string() } else { format!("{share:.3}") };
         let mut row = Vec::new();
         if csv {
-            row.push(names.predicates.name(self.rule.target.0).to_owned());
+            row.push(names.predicates.name(self.rule.target).to_owned());
         }
         row.push(if csv { self.standing().to_string() } else { format!("{:.2}", self.standing()) });
         if let Some(Found { value: measures, ended }) = &self.measures {
@@ -250,7 +250,7 @@ impl Shown {
 
     fn value(&self, names: RuleNames) -> Value {
         let mut value = rule_value(&self.rule, names);
-        value["target"] = json!(names.predicates.name(self.rule.target.0));
+        value["target"] = json!(names.predicates.name(self.rule.target));
         value["rule"] = json!(self.rule.show(names));
         value["variables"] = json!(self.rule.variables());
         value["literals"] = json!(self.rule.body().len());

@@ -107,7 +107,7 @@ impl<'a> Question<'a> {
             (None, None) => anyhow::bail!("--head or --tail must be given"),
         };
         let background = Background::from(flags.background);
-        let target = names.predicates.find(&flags.target).map(Predicate);
+        let target = names.predicates.find(&flags.target);
         let mut stands: BTreeMap<Entity, Split> = BTreeMap::new();
         for split in Split::ALL {
             for fact in data.split(split).iter().filter(|fact| Some(fact.predicate) == target) {
@@ -164,7 +164,7 @@ impl Predict {
                 .iter()
                 .map(|(answer, why)| {
                     let mut value = json!({
-                        "entity": names.entities.name(answer.entity.0),
+                        "entity": names.entities.name(answer.entity),
                         "score": answer.score,
                         "stands_in": split(answer.entity),
                     });
@@ -183,12 +183,12 @@ impl Predict {
             }));
         }
         let rows = told.iter().map(|(answer, _)| {
-            let name = names.entities.name(answer.entity.0).to_owned();
+            let name = names.entities.name(answer.entity).to_owned();
             vec![name, split(answer.entity).unwrap_or("–").to_owned(), format!("{:.4}", answer.score)]
         });
         let mut text = table(&["entity", "stands in", "score"], 2, rows);
         for (answer, why) in told.iter().filter(|_| self.explain) {
-            text += &format!("\n{}\n", names.entities.name(answer.entity.0));
+            text += &format!("\n{}\n", names.entities.name(answer.entity));
             text += &why.as_ref().map_or("  no hard rule fires\n".into(), |why| why.text(names));
         }
         output.write(&text)

@@ -83,7 +83,7 @@ pub fn text_of(sets: &[TargetRules], names: &Vocabulary) -> String {
     for set in sets {
         text += &format!(
             ":- aggregation({}, {}).\n",
-            quoted_argument(names.predicates.name(set.target.0)),
+            quoted_argument(names.predicates.name(set.target)),
             set.aggregation
         );
         for weighed in &set.rules {

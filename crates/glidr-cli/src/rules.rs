@@ -202,7 +202,7 @@ impl Rules {
     }
 
     fn is_asked(&self, target: Predicate, data: &Dataset) -> bool {
-        let name = data.names().predicates.name(target.0);
+        let name = data.names().predicates.name(target);
         self.target.is_empty() || self.target.iter().any(|direction| direction == name)
     }
 
@@ -263,8 +263,8 @@ impl Rules {
         shown.measures = Some(counted);
         if let Some(split) = self.split {
             let split = if split == HeldOutSplit::Valid { Split::Valid } else { Split::Test };
-            let target = ground.data.names().predicates.find(names.predicates.name(shown.rule.target.0));
-            let of_target = ground.data.split(split).iter().filter(|fact| Some(fact.predicate.0) == target);
+            let target = ground.data.names().predicates.find(names.predicates.name(shown.rule.target));
+            let of_target = ground.data.split(split).iter().filter(|fact| Some(fact.predicate) == target);
             let held_out: Vec<(Entity, Entity)> = of_target.map(|fact| (fact.head, fact.tail)).collect();
             shown.held_out = Some(solver.measure_on(&held_out));
         }

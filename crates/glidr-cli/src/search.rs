@@ -127,6 +127,6 @@ pub fn targets_of(model: &SoftModel, data: &Dataset) -> Vec<Predicate> {
     let mut targets: Vec<Predicate> = seen.map(|fact| fact.predicate).collect();
     targets.sort_unstable();
     targets.dedup();
-    targets.retain(|target| model.ranks(names.predicates.name(target.0)));
+    targets.retain(|target| model.ranks(names.predicates.name(*target)));
     targets
 }

@@ -115,7 +115,7 @@ impl Solve {
     ) -> anyhow::Result<ExitCode> {
         let names = data.names();
         let fields = |&(p, h, t): &(Predicate, Entity, Entity)| {
-            [names.entities.name(h.0), names.predicates.name(p.0), names.entities.name(t.0)]
+            [names.entities.name(h), names.predicates.name(p), names.entities.name(t)]
         };
         let value = |key: &(Predicate, Entity, Entity), new: &New| -> Value {
             let [head, predicate, tail] = fields(key);

@@ -1,4 +1,4 @@
-//! Opening the data and models that commands name, and telling what was warnings.
+//! Opening the data and models that commands name, and telling what was found in them.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use glidr::{Dataset, SoftModel};
 
 use crate::output::{Output, counted};
 
-/// The data at `path`, or the built-in families; says what was warnings on the way in.
+/// The data at `path`, or the built-in families; says what was found on the way in.
 pub fn open_data(path: Option<&Path>, seed: u64, output: &Output) -> anyhow::Result<Dataset> {
     let data = match path {
         Some(path) => Dataset::open(path, seed)?,
@@ -17,9 +17,9 @@ pub fn open_data(path: Option<&Path>, seed: u64, output: &Output) -> anyhow::Res
     if warnings.duplicates > 0 {
         output.say(&format!("{}: dropped {}", data.source, counted(warnings.duplicates, "duplicate fact")));
     }
-    for (first, second, count, one) in &warnings.leakage {
-        let (first, second) = (first.name(), second.name());
-        let count = counted(*count, "fact");
+    for leakage in &warnings.leakage {
+        let (first, second) = (leakage.first.name(), leakage.second.name());
+        let (count, one) = (counted(leakage.count, "fact"), &leakage.example);
         output.say(&format!(
             "{}: leakage: {count} both in {first} and in {second}, such as {one}",
             data.source

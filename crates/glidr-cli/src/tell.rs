@@ -65,8 +65,8 @@ pub fn judge(
 /// A fact of a proof with its predicate by name.
 fn named((atom, a, b): (Atom, Entity, Entity), names: RuleNames) -> (String, Vec<Entity>) {
     match atom {
-        Atom::Pair(predicate, ..) => (names.predicates.name(predicate.0).to_owned(), vec![a, b]),
-        Atom::Own(property, _) => (names.properties.name(property.0).to_owned(), vec![a]),
+        Atom::Pair(predicate, ..) => (names.predicates.name(predicate).to_owned(), vec![a, b]),
+        Atom::Own(property, _) => (names.properties.name(property).to_owned(), vec![a]),
         Atom::Is(..) => unreachable!("what a variable is is no fact"),
     }
 }
@@ -80,7 +80,7 @@ impl Judged {
     /// The facts of the proof by name, each with the predicate first.
     pub fn proof<'n>(&'n self, names: &'n Vocabulary) -> Vec<Vec<&'n str>> {
         let fact = |(predicate, entities): &'n (String, Vec<Entity>)| {
-            let entities = entities.iter().map(|entity| names.entities.name(entity.0));
+            let entities = entities.iter().map(|entity| names.entities.name(*entity));
             std::iter::once(predicate.as_str()).chain(entities).collect()
         };
         self.facts.iter().map(fact).collect()
@@ -100,7 +100,7 @@ impl Judged {
             Verdict::Holds(_) => {
                 let bound = self.variables.iter();
                 let bound: Vec<String> = bound
-                    .map(|(name, entity)| format!("{name} = {}", names.entities.name(entity.0)))
+                    .map(|(name, entity)| format!("{name} = {}", names.entities.name(*entity)))
                     .collect();
                 text += &format!("    {}\n", bound.join(", "));
                 let ways = if self.least > 1 {
@@ -127,7 +127,7 @@ impl Judged {
                 value["grounding"] = self
                     .variables
                     .iter()
-                    .map(|(name, entity)| (name.clone(), json!(names.entities.name(entity.0))))
+                    .map(|(name, entity)| (name.clone(), json!(names.entities.name(*entity))))
                     .collect();
                 value["facts"] = json!(self.proof(names));
             }
@@ -168,7 +168,7 @@ pub fn trace_text(trace: &Trace, names: RuleNames, data: &Vocabulary) -> String 
             let best: Vec<String> = domain
                 .best
                 .iter()
-                .map(|(entity, value)| format!("{} {value:.3}", data.entities.name(entity.0)))
+                .map(|(entity, value)| format!("{} {value:.3}", data.entities.name(*entity)))
                 .collect();
             let start = if round == 0 { "start  ".into() } else { format!("round {round}") };
             let best = if best.is_empty() { "no entity is left".into() } else { best.join(", ") };
@@ -205,7 +205,7 @@ pub fn trace_value(trace: &Trace, names: RuleNames, data: &Vocabulary) -> Value 
                 let best: Vec<Value> = domain
                     .best
                     .iter()
-                    .map(|(entity, value)| json!([data.entities.name(entity.0), value]))
+                    .map(|(entity, value)| json!([data.entities.name(*entity), value]))
                     .collect();
                 json!({ "variable": domain.variable.show(names), "sum": domain.mass, "best": best })
             })

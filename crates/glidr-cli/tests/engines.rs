@@ -47,7 +47,7 @@ impl Case {
         let mut expected = Derived::new();
         for (place, rule) in rules.iter().enumerate() {
             let solver = Solver::new(rule, facts, Limits::default()).expect("a rule of the language");
-            let name = |entity: glidr::Entity| names.entities.name(entity.0).to_owned();
+            let name = |entity: glidr::Entity| names.entities.name(entity).to_owned();
             let answers = solver.answers().value;
             expected.extend(answers.into_iter().map(|(head, tail)| (place + 1, name(head), name(tail))));
         }
@@ -195,8 +195,8 @@ fn data_or_families(name: &str, folder: &Path) -> PathBuf {
     let names = families.names();
     for split in Split::ALL {
         let line = |fact: &glidr::graph::Triple| {
-            let (head, tail) = (names.entities.name(fact.head.0), names.entities.name(fact.tail.0));
-            format!("{head}\t{}\t{tail}\n", names.predicates.name(fact.predicate.0))
+            let (head, tail) = (names.entities.name(fact.head), names.entities.name(fact.tail));
+            format!("{head}\t{}\t{tail}\n", names.predicates.name(fact.predicate))
         };
         let text: String = families.split(split).iter().map(line).collect();
         fs::write(folder.join(format!("{}.txt", split.name())), text).expect("a small file");

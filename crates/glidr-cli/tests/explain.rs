@@ -30,10 +30,10 @@ fn with_model() -> tempfile::TempDir {
 fn background() -> HashSet<[String; 3]> {
     let data = Dataset::families(0);
     let names = data.names();
-    let name = |entity: glidr::Entity| names.entities.name(entity.0).to_owned();
+    let name = |entity: glidr::Entity| names.entities.name(entity).to_owned();
     let facts = [Split::Facts, Split::Train].into_iter().flat_map(|split| data.split(split));
     facts
-        .map(|fact| [names.predicates.name(fact.predicate.0).to_owned(), name(fact.head), name(fact.tail)])
+        .map(|fact| [names.predicates.name(fact.predicate).to_owned(), name(fact.head), name(fact.tail)])
         .collect()
 }
 
@@ -42,7 +42,7 @@ fn held_out() -> Vec<[String; 2]> {
     let data = Dataset::families(0);
     let names = data.names();
     let facts = [Split::Valid, Split::Test].into_iter().flat_map(|split| data.split(split));
-    let named = facts.map(|fact| [names.predicates.name(fact.predicate.0), names.entities.name(fact.head.0)]);
+    let named = facts.map(|fact| [names.predicates.name(fact.predicate), names.entities.name(fact.head)]);
     named.filter(|fact| ["uncle", "wife"].contains(&fact[0])).map(|fact| fact.map(String::from)).collect()
 }
 

@@ -187,7 +187,7 @@ fn look(model: &SoftModel, data: &Dataset) -> anyhow::Result<Gave> {
         let found = count(&rule);
         let rule = rule.shortened(|shorter| count(shorter) == found);
         *gave.best_shapes.entry(rule.shape()).or_default() += 1;
-        let name = model.predicates.name(ensemble.target.0);
+        let name = model.predicates.name(ensemble.target);
         gave.best.push(measured(&rule, votes, name, model, data, facts)?);
     }
     Ok(gave)

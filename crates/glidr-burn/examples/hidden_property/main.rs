@@ -14,8 +14,7 @@ fn main() -> glidr::Result<()> {
         (Target::Guardian, "guardian, with the fixed rule target(X, Y) :- parent(X, Y)"),
     ] {
         let learned = learn(&Families::new(12, 0.6, target, 0), target, 500, 0)?;
-        let (predicates, properties) =
-            (Names::new(["parent", "sibling"].map(String::from)), Names::new(["read"].map(String::from)));
+        let (predicates, properties) = (Names::new(["parent", "sibling"]), Names::new(["read"]));
         let names = RuleNames { predicates: &predicates, properties: &properties, entities: None };
         println!("{told}\n  learned: {}", learned.rule().show(names).replacen("parent", "target", 1));
         println!("  this is the planted rule: {}", planted().contains(&learned.rule()));

@@ -67,11 +67,11 @@ impl Words<'_> {
     pub fn atom(&self, atom: Atom) -> String {
         match atom {
             Atom::Pair(predicate, a, b) => {
-                let name = (self.quoted)(self.names.predicates.name(predicate.0));
+                let name = (self.quoted)(self.names.predicates.name(predicate));
                 format!("fact({}, {name}, {})", self.term(a), self.term(b))
             }
             Atom::Own(property, a) => {
-                let name = (self.quoted)(self.names.properties.name(property.0));
+                let name = (self.quoted)(self.names.properties.name(property));
                 format!("has({}, {name})", self.term(a))
             }
             Atom::Is(a, entity) => {
@@ -82,7 +82,7 @@ impl Words<'_> {
     }
 
     pub fn head(&self, number: usize, rule: &Rule) -> String {
-        let target = (self.quoted)(self.names.predicates.name(rule.target.0));
+        let target = (self.quoted)(self.names.predicates.name(rule.target));
         format!("derived({number}, {}, {target}, {})", self.term(Term::X), self.term(Term::Y))
     }
 

@@ -26,7 +26,7 @@ use clauses::Words;
 pub use table::{csv_facts, csv_field, csv_rules, json_facts, rule_value};
 
 use crate::error::{Error, Result};
-use crate::graph::{Background, Dataset, Names, PropertyFact, Triple, Vocabulary};
+use crate::graph::{Background, Dataset, PropertyFact, Triple, Vocabulary};
 use crate::rule::{Atom, Literal, Rule, RuleNames, Term};
 
 /// A language that rules and facts are written in.
@@ -80,8 +80,8 @@ impl<'a> Known<'a> {
     fn triples(&self) -> impl Iterator<Item = [&str; 3]> {
         let names = self.names;
         self.facts.iter().map(|fact| {
-            let (head, tail) = (names.entities.name(fact.head.0), names.entities.name(fact.tail.0));
-            [head, names.predicates.name(fact.predicate.0), tail]
+            let (head, tail) = (names.entities.name(fact.head), names.entities.name(fact.tail));
+            [head, names.predicates.name(fact.predicate), tail]
         })
     }
 
@@ -90,11 +90,11 @@ impl<'a> Known<'a> {
         let names = self.names;
         self.property_facts
             .iter()
-            .map(|fact| [names.entities.name(fact.entity.0), names.properties.name(fact.property.0)])
+            .map(|fact| [names.entities.name(fact.entity), names.properties.name(fact.property)])
     }
 
     fn entities(&self) -> impl Iterator<Item = &str> {
-        self.names.entities.list().iter().map(String::as_str)
+        self.names.entities.iter()
     }
 }
 
@@ -106,7 +106,7 @@ impl Dialect {
     /// use glidr::graph::{Names, Predicate};
     /// use glidr::rule::{Atom, Literal, Rule, RuleNames, Term};
     ///
-    /// let predicates = Names::new(["wife", "husband of"].map(String::from));
+    /// let predicates = Names::new(["wife", "husband of"]);
     /// let names = RuleNames { predicates: &predicates, properties: &Names::default(), entities: None };
     /// let husband = Atom::Pair(Predicate(1), Term::Y, Term::X);
     /// let rule = Rule::new(Predicate(0), &[Literal::any_of(vec![husband])]);
@@ -116,7 +116,7 @@ impl Dialect {
     /// ```
     pub fn rules(self, program: &Program) -> Result<String> {
         let names = program.names;
-        refuse_nul([Some(names.predicates), Some(names.properties), names.entities])?;
+        refuse_nul(names.iter())?;
         for (rule, _) in program.rules {
             check(rule, names)?;
         }
@@ -132,8 +132,7 @@ impl Dialect {
 
     /// Writes the facts as a text of this language; refuses names that it cannot hold.
     pub fn facts(self, known: &Known, out: &mut dyn Write) -> Result<()> {
-        let names = known.names;
-        refuse_nul([Some(&names.predicates), Some(&names.properties), Some(&names.entities)])?;
+        refuse_nul(known.names.iter())?;
         let written = match self {
             Dialect::Prolog => prolog::facts(known, out),
             Dialect::Datalog => datalog::facts(known, out),
@@ -147,9 +146,8 @@ impl Dialect {
 }
 
 /// A NUL ends a text in several engines, so that two names could become one.
-fn refuse_nul(names: [Option<&Names>; 3]) -> Result<()> {
-    let all = names.into_iter().flatten().flat_map(Names::list);
-    match all.into_iter().find(|name| name.contains('\0')) {
+fn refuse_nul<'n>(mut names: impl Iterator<Item = &'n str>) -> Result<()> {
+    match names.find(|name| name.contains('\0')) {
         None => Ok(()),
         Some(name) => Err(Error::Rule(format!(
             "names must hold no NUL character to be exported, but “{}” does",
@@ -174,7 +172,7 @@ fn check(rule: &Rule, names: RuleNames) -> Result<()> {
             let is = if let Atom::Is(_, entity) = *atom { Term::Constant(entity) } else { a };
             for term in [a, b, is] {
                 if let Term::Constant(entity) = term
-                    && names.entities.and_then(|entities| entities.get(entity.0)).is_none()
+                    && names.entities.and_then(|entities| entities.get(entity)).is_none()
                 {
                     return Err(Error::Rule(format!(
                         "constants must have names, but entity {} has none",
@@ -212,7 +210,7 @@ fn free_ends(rule: &Rule) -> Vec<Term> {
 /// The name of an entity that [`check`] has found.
 fn constant(names: RuleNames<'_>, term: Term) -> &str {
     match (term, names.entities) {
-        (Term::Constant(entity), Some(entities)) => entities.name(entity.0),
+        (Term::Constant(entity), Some(entities)) => entities.name(entity),
         _ => "",
     }
 }
@@ -244,7 +242,7 @@ fn percent(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::graph::{Entity, Predicate, Property};
+    use crate::graph::{Entity, Names, Predicate, Property};
 
     /// Names that break what is not quoted well.
     pub(super) const HOSTILE: [&str; 6] =
@@ -252,7 +250,11 @@ mod tests {
 
     /// A rule of all that the language has, over names that are hostile.
     pub(super) fn with_hostile_rule<T>(f: impl FnOnce(&Program) -> T) -> T {
-        let names = Names::new(HOSTILE.map(String::from));
+        let names = Vocabulary {
+            entities: Names::new(HOSTILE),
+            predicates: Names::new(HOSTILE),
+            properties: Names::new(HOSTILE),
+        };
         let pair = |p, a, b| Atom::Pair(Predicate(p), a, b);
         let body = [
             Literal::any_of(vec![pair(0, Term::X, Term::Z(1))]),
@@ -265,20 +267,24 @@ mod tests {
         let rules = [(Rule::new(Predicate(5), &body), 0.5)];
         f(&Program {
             rules: &rules,
-            names: RuleNames { predicates: &names, properties: &names, entities: Some(&names) },
+            names: RuleNames {
+                predicates: &names.predicates,
+                properties: &names.properties,
+                entities: Some(&names.entities),
+            },
         })
     }
 
     #[test]
     fn a_nul_and_a_constant_without_a_name_are_refused() {
-        let (plain, nul) = (Names::new(["p".to_owned()]), Names::new(["a\0b".to_owned()]));
+        let (plain, nul, none) = (Names::new(["p"]), Names::new(["a\0b"]), Names::default());
         let rules = [(Rule::new(Predicate(0), &[]), 1.0)];
-        let names = RuleNames { predicates: &nul, properties: &plain, entities: None };
+        let names = RuleNames { predicates: &nul, properties: &none, entities: None };
         let said = Dialect::Asp.rules(&Program { rules: &rules, names }).expect_err("a NUL").to_string();
         assert!(said.contains("NUL") && said.contains("a\\0b"), "{said}");
         let atom = Atom::Pair(Predicate(0), Term::X, Term::Constant(Entity(0)));
         let rules = [(Rule::new(Predicate(0), &[Literal::any_of(vec![atom])]), 1.0)];
-        let names = RuleNames { predicates: &plain, properties: &plain, entities: None };
+        let names = RuleNames { predicates: &plain, properties: &none, entities: None };
         assert!(Dialect::Sql.rules(&Program { rules: &rules, names }).is_err());
         let rules = [(Rule::new(Predicate(0), &[Literal::any_of(vec![Atom::Is(Term::X, Entity(0))])]), 1.0)];
         assert!(Dialect::Sql.rules(&Program { rules: &rules, names }).is_err());
@@ -286,8 +292,8 @@ mod tests {
 
     #[test]
     fn ends_that_the_body_leaves_open_are_any_entity() {
-        let names = Names::new(["p".to_owned()]);
-        let names = RuleNames { predicates: &names, properties: &names, entities: None };
+        let (predicates, properties) = (Names::new(["p"]), Names::default());
+        let names = RuleNames { predicates: &predicates, properties: &properties, entities: None };
         let rules = [(Rule::new(Predicate(0), &[]), 1.0)];
         let program = Program { rules: &rules, names };
         for (dialect, part) in [
@@ -305,8 +311,9 @@ mod tests {
 
     #[test]
     fn a_variable_that_is_a_constant_is_bound_to_its_name() {
-        let names = Names::new(["p", "it's"].map(String::from));
-        let names = RuleNames { predicates: &names, properties: &names, entities: Some(&names) };
+        let (predicates, properties) = (Names::new(["p", "it's"]), Names::default());
+        let entities = Names::new(["p", "it's"]);
+        let names = RuleNames { predicates: &predicates, properties: &properties, entities: Some(&entities) };
         let body = [Literal::any_of(vec![Atom::Is(Term::Y, Entity(0)), Atom::Is(Term::Y, Entity(1))])];
         let rules = [(Rule::new(Predicate(0), &body), 1.0)];
         let program = Program { rules: &rules, names };

@@ -34,11 +34,11 @@ fn term(term: Term, names: RuleNames) -> String {
 fn pattern(atom: Atom, names: RuleNames) -> String {
     match atom {
         Atom::Pair(predicate, a, b) => {
-            let predicate = quoted("predicate", names.predicates.name(predicate.0));
+            let predicate = quoted("predicate", names.predicates.name(predicate));
             format!("{} {predicate} {}", term(a, names), term(b, names))
         }
         Atom::Own(property, a) => {
-            let property = quoted("property", names.properties.name(property.0));
+            let property = quoted("property", names.properties.name(property));
             format!("{} a {property}", term(a, names))
         }
         Atom::Is(a @ Term::Constant(_), entity) => {
@@ -73,7 +73,7 @@ pub(super) fn rules(program: &Program) -> String {
         body.extend(
             free_ends(rule).into_iter().map(|end| format!("{} a <urn:glidr:Entity> .", term(end, names))),
         );
-        let target = quoted("predicate", names.predicates.name(rule.target.0));
+        let target = quoted("predicate", names.predicates.name(rule.target));
         text += &format!("INSERT {{ GRAPH {graph} {{ ?X {target} ?Y }} }}\n");
         let mut body = body.join(" ");
         if rule.min_groundings() > 1 {

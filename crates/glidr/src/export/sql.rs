@@ -59,8 +59,8 @@ fn arguments(atom: Atom) -> Vec<(&'static str, Term)> {
 
 fn label(atoms: &[Atom], names: RuleNames, column: &str) -> String {
     let name = |atom: &Atom| match *atom {
-        Atom::Pair(predicate, ..) => names.predicates.name(predicate.0),
-        Atom::Own(property, _) => names.properties.name(property.0),
+        Atom::Pair(predicate, ..) => names.predicates.name(predicate),
+        Atom::Own(property, _) => names.properties.name(property),
         Atom::Is(_, entity) => constant(names, Term::Constant(entity)),
     };
     let kind = match atoms[0] {
@@ -146,7 +146,7 @@ fn query(number: usize, rule: &Rule, names: RuleNames) -> String {
     }
     let column = |end| known.iter().find(|(term, _)| *term == end).map_or("", |(_, column)| column);
     let from: Vec<&str> = parts.iter().map(|part| part.from.as_str()).collect();
-    let target = quoted(names.predicates.name(rule.target.0));
+    let target = quoted(names.predicates.name(rule.target));
     let mut found = format!("FROM {}", from.join(", "));
     if !asks.is_empty() {
         found += &format!("\nWHERE {}", asks.join("\n  AND "));
@@ -210,11 +210,7 @@ pub(super) fn facts(known: &Known, out: &mut dyn Write) -> io::Result<()> {
 
 /// All names that rules must look up, each once, with how it is written there.
 pub(super) fn odd_names<'a>(known: &Known<'a>) -> Vec<(String, &'a str)> {
-    let lists = [&known.names.entities, &known.names.predicates, &known.names.properties];
-    let mut odd: Vec<&str> = Vec::new();
-    for list in lists {
-        odd.extend(list.list().iter().map(String::as_str).filter(|name| is_odd(name)));
-    }
+    let mut odd: Vec<&str> = known.names.iter().filter(|name| is_odd(name)).collect();
     odd.sort_unstable();
     odd.dedup();
     odd.into_iter().map(|name| (percent(name), name)).collect()
@@ -252,8 +248,8 @@ mod tests {
     #[test]
     fn atoms_that_differ_in_names_alone_are_one_table() {
         use crate::graph::{Names, Predicate};
-        let names = Names::new(["uncle", "mother", "father"].map(String::from));
-        let names = RuleNames { predicates: &names, properties: &names, entities: None };
+        let (predicates, properties) = (Names::new(["uncle", "mother", "father"]), Names::default());
+        let names = RuleNames { predicates: &predicates, properties: &properties, entities: None };
         let either = |p| Atom::Pair(Predicate(p), Term::X, Term::Y);
         let rule = Rule::new(Predicate(0), &[Literal::any_of(vec![either(1), either(2)])]);
         assert_eq!(

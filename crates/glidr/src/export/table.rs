@@ -60,10 +60,10 @@ pub fn rule_value(rule: &Rule, names: RuleNames) -> Value {
     };
     let atom = |atom: &Atom| match *atom {
         Atom::Pair(predicate, a, b) => {
-            json!({ "predicate": names.predicates.name(predicate.0), "arguments": [term(a), term(b)] })
+            json!({ "predicate": names.predicates.name(predicate), "arguments": [term(a), term(b)] })
         }
         Atom::Own(property, a) => {
-            json!({ "property": names.properties.name(property.0), "arguments": [term(a)] })
+            json!({ "property": names.properties.name(property), "arguments": [term(a)] })
         }
         Atom::Is(a, entity) => json!({ "equal": [term(a), term(Term::Constant(entity))] }),
     };

@@ -1,15 +1,15 @@
-//! A data set: facts, train, valid and test by number, and what was warnings on the way in.
+//! A data set: facts, train, valid and test by number, and what was found on the way in.
 //!
 //! The splits are those of `tab:metrics`: inference reads *facts*, positives come from *train*;
 //! for validation and test the background is *facts* + *train*.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};
 
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use super::{Background, Entity, KnowledgeGraph, Predicate, PropertyFact, Triple, Vocabulary};
+use super::{Background, DataWarnings, Entity, KnowledgeGraph, Predicate, PropertyFact, Triple, Vocabulary};
 use crate::error::{Error, Result};
 
 /// The four parts of a data set.
@@ -34,25 +34,6 @@ impl Split {
     pub fn name(self) -> &'static str {
         ["facts", "train", "valid", "test"][self as usize]
     }
-}
-
-/// What was warnings while a data set was read.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct DataWarnings {
-    /// Facts that stood more than once in one split, and were dropped.
-    pub duplicates: usize,
-    /// Facts that stand in two splits: (first, second, how many, one of them).
-    pub leakage: Vec<(Split, Split, usize, String)>,
-    /// Predicates of valid or test that training never saw.
-    pub unseen_predicates: Vec<String>,
-    /// Entities seen only in valid or test.
-    pub unseen_entities: usize,
-    /// Properties in valid or test: no predicate asks for them, so they are left out.
-    pub properties_left_out: usize,
-    /// Whether the program divided the data itself, by the seed.
-    pub divided_by_seed: bool,
-    /// Files of the folder that look like facts but are no split, and were not read.
-    pub unread: Vec<String>,
 }
 
 /// A knowledge graph in four splits.
@@ -99,29 +80,8 @@ impl Dataset {
         property_facts.dedup();
         let mut dataset =
             Dataset { source, names, splits, property_facts, warnings, graphs: Default::default() };
-        dataset.notice_unseen();
+        dataset.find_unseen();
         Ok(dataset)
-    }
-
-    /// Counts what only the held-out splits have.
-    pub(super) fn notice_unseen(&mut self) {
-        let [facts, train, valid, test] = &self.splits;
-        let known = || facts.iter().chain(train);
-        let predicates: HashSet<Predicate> = known().map(|fact| fact.predicate).collect();
-        let mut entities: HashSet<Entity> = known().flat_map(|fact| [fact.head, fact.tail]).collect();
-        entities.extend(self.property_facts.iter().map(|fact| fact.entity));
-        let held_out = || valid.iter().chain(test);
-        let unseen: BTreeSet<Predicate> = held_out()
-            .map(|fact| fact.predicate)
-            .filter(|predicate| !predicates.contains(predicate))
-            .collect();
-        self.warnings.unseen_predicates =
-            unseen.into_iter().map(|predicate| self.names.predicates.name(predicate.0).to_owned()).collect();
-        let only_held_out: HashSet<Entity> = held_out()
-            .flat_map(|fact| [fact.head, fact.tail])
-            .filter(|entity| !entities.contains(entity))
-            .collect();
-        self.warnings.unseen_entities = only_held_out.len();
     }
 
     /// The names of everything.
@@ -155,7 +115,7 @@ impl Dataset {
         })
     }
 
-    /// What was warnings while reading.
+    /// What was found while reading.
     pub fn warnings(&self) -> &DataWarnings {
         &self.warnings
     }
@@ -201,23 +161,35 @@ impl Dataset {
             self.hash_split(split, &mut hash);
         }
         for fact in &self.property_facts {
-            let entity = self.names.entities.name(fact.entity.0);
-            hash.update(format!("{entity}\t{}\n", self.names.properties.name(fact.property.0)));
+            hash_line(
+                &mut hash,
+                [self.names.entities.name(fact.entity), self.names.properties.name(fact.property)],
+            );
         }
         hex(&hash.finalize())
     }
 
+    /// Facts are hashed by predicate, then in their order.
     fn hash_split(&self, split: Split, hash: &mut Sha256) {
-        hash.update(format!("{}\n", split.name()));
-        let mut by_predicate: BTreeMap<Predicate, Vec<&Triple>> = BTreeMap::new();
-        for fact in self.split(split) {
-            by_predicate.entry(fact.predicate).or_default().push(fact);
-        }
-        for fact in by_predicate.into_values().flatten() {
-            let (head, tail) = (self.names.entities.name(fact.head.0), self.names.entities.name(fact.tail.0));
-            hash.update(format!("{head}\t{}\t{tail}\n", self.names.predicates.name(fact.predicate.0)));
+        hash_line(hash, [split.name()]);
+        let mut facts: Vec<&Triple> = self.split(split).iter().collect();
+        facts.sort_by_key(|fact| fact.predicate);
+        for Triple { head, predicate, tail } in facts {
+            let (head, tail) = (self.names.entities.name(*head), self.names.entities.name(*tail));
+            hash_line(hash, [head, self.names.predicates.name(*predicate), tail]);
         }
     }
+}
+
+/// Adds a line of fields, with tabs between them.
+fn hash_line<const N: usize>(hash: &mut Sha256, fields: [&str; N]) {
+    for (place, field) in fields.into_iter().enumerate() {
+        if place > 0 {
+            hash.update("\t");
+        }
+        hash.update(field);
+    }
+    hash.update("\n");
 }
 
 pub(crate) fn hex(bytes: &[u8]) -> String {

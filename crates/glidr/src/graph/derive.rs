@@ -94,7 +94,7 @@ impl Dataset {
             .map(|fact| PropertyFact { entity: Entity(number(fact.entity)), ..*fact })
             .collect();
         let vocabulary = Vocabulary {
-            entities: Names::new(kept.iter().map(|&entity| names.entities.name(entity).to_owned())),
+            entities: Names::new(kept.iter().map(|&entity| names.entities.name(Entity(entity)))),
             predicates: names.predicates.clone(),
             properties: names.properties.clone(),
         };
@@ -137,7 +137,7 @@ mod tests {
         let data = Dataset::families(0);
         let [first, second] = data.parts(0.5, 0).expect("a share");
         let names =
-            |part: &Dataset| -> HashSet<String> { part.names().entities.list().iter().cloned().collect() };
+            |part: &Dataset| -> HashSet<String> { part.names().entities.iter().map(String::from).collect() };
         assert!(names(&first).is_disjoint(&names(&second)));
         assert_eq!((names(&first).len(), names(&second).len()), (12, 12));
         // The two families are not linked, so that nothing is lost.

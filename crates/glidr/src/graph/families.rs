@@ -3,8 +3,6 @@
 //! Only the trees are written down: who married whom, and their children. The 112 facts are
 //! derived from them. The paper names this data in `sec:hyperparams`.
 
-use super::formats::tsv::RawFact;
-
 /// A couple and its children; husbands stand first.
 struct Couple {
     husband: &'static str,
@@ -38,11 +36,9 @@ const FAMILIES: [Couple; 10] = [
 
 /// All facts of both families: husband, wife, father, mother, son, daughter, brother, sister,
 /// uncle, aunt, nephew, niece; an uncle or aunt may be so by marriage.
-pub(crate) fn families() -> Vec<RawFact> {
+pub(crate) fn families() -> Vec<[&'static str; 3]> {
     let mut facts = Vec::new();
-    let mut add = |predicate: &str, of: &str, to: &str| {
-        facts.push(RawFact::Triple(of.into(), predicate.into(), to.into()));
-    };
+    let mut add = |predicate, of, to| facts.push([of, predicate, to]);
     for Couple { husband, wife, sons, daughters } in &FAMILIES {
         add("husband", husband, wife);
         add("wife", wife, husband);
@@ -92,10 +88,9 @@ mod tests {
     fn the_families_are_hintons_24_people_12_predicates_and_112_facts() {
         let (mut people, mut count) = (BTreeSet::new(), BTreeMap::new());
         let facts = families();
-        for fact in &facts {
-            let RawFact::Triple(head, predicate, tail) = fact else { panic!("only triples here") };
-            people.extend([head, tail]);
-            *count.entry(predicate.as_str()).or_insert(0) += 1;
+        for [head, predicate, tail] in &facts {
+            people.extend([*head, *tail]);
+            *count.entry(*predicate).or_insert(0) += 1;
         }
         assert_eq!((people.len(), count.len(), facts.len()), (24, 12, 112));
         assert_eq!(facts.iter().collect::<BTreeSet<_>>().len(), 112, "no fact stands twice");
@@ -104,7 +99,6 @@ mod tests {
 
     #[test]
     fn an_uncle_by_marriage_is_an_uncle() {
-        let fact = RawFact::Triple("Charles".into(), "uncle".into(), "Colin".into());
-        assert!(families().contains(&fact));
+        assert!(families().contains(&["Charles", "uncle", "Colin"]));
     }
 }

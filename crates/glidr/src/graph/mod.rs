@@ -5,28 +5,37 @@
 //! Paper: `def:background_graph`.
 
 mod background;
+mod builder;
 mod class_matrix;
 mod classes;
 mod dataset;
 mod derive;
+mod distinct;
+mod divide;
 mod families;
 mod formats;
+mod intern;
 mod knowledge_graph;
 mod masked;
+mod names;
 mod neighbours;
 mod open;
 mod query;
 mod triple;
 mod vocabulary;
+mod warnings;
 
 pub use background::Background;
+pub use builder::DatasetBuilder;
 pub use class_matrix::ClassMatrix;
 pub use classes::{Classes, Link, Member};
 pub(crate) use dataset::hex;
-pub use dataset::{DataWarnings, Dataset, Split};
+pub use dataset::{Dataset, Split};
 pub use knowledge_graph::KnowledgeGraph;
 pub use masked::MaskedGraph;
+pub use names::Names;
 pub use neighbours::Neighbours;
 pub use query::{Direction, Query};
-pub use triple::{Entity, Predicate, Property, PropertyFact, Sizes, Triple};
-pub use vocabulary::{Names, Vocabulary};
+pub use triple::{Entity, Id, Predicate, Property, PropertyFact, Sizes, Triple};
+pub use vocabulary::Vocabulary;
+pub use warnings::{DataWarnings, Leakage};

@@ -2,47 +2,72 @@
 //!
 //! In: a folder, a single file, or nothing (the embedded families). Out: [`Dataset`].
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::dataset::{DataWarnings, Dataset, Split};
+use super::builder::DatasetBuilder;
 use super::families::families;
-use super::formats::tsv::{RawFact, read_facts};
-use super::{Entity, Names, Predicate, Property, PropertyFact, Triple, Vocabulary};
+use super::formats::tsv::read_facts;
+use super::{Dataset, Split};
 use crate::error::{Error, Result};
-use crate::util::random::{Purpose, shuffle, stream};
-
-/// Facts of one split by name, before they are numbered.
-type RawSplits = [Vec<RawFact>; 4];
 
 impl Dataset {
     /// Opens a folder or a single file of facts, dividing it by `seed` where it is not divided.
     ///
     /// A folder holds `facts`, `train`, `valid`, `test`, each `.txt` or `.tsv`, plain or `.gz`.
-    /// Without `facts`, *train* is divided 3:1. A single file is divided 80/10/10, and its
+    /// Without `facts`, *train* is divided 3:1. A single file is divided 80:10:10, and its
     /// train part 3:1.
     pub fn open(path: impl AsRef<Path>, seed: u64) -> Result<Self> {
         let path = path.as_ref();
-        let source = path.display().to_string();
+        let mut builder = DatasetBuilder::new(path.display().to_string());
         if path.is_dir() {
-            Self::open_folder(path, source, seed)
-        } else {
-            Self::divide_all(source, read_facts(path)?, seed)
+            return Self::open_folder(path, builder, seed);
         }
+        read_facts(path, |fact| builder.add(Split::Train, fact))?;
+        if !builder.has_background() {
+            let finding = "a data file must hold at least one triple, but all lines are properties";
+            return Err(Error::data(path, finding));
+        }
+        builder.divide(seed)
+    }
+
+    /// A data set of triples (head, predicate, tail) by name, divided by `seed` like a single file: 80:10:10,
+    /// and the train part 3:1.
+    ///
+    /// ```
+    /// use glidr::{Dataset, Split};
+    /// let parents = (0..20).map(|n| (format!("p{n}"), "parent", format!("p{}", n + 1)));
+    /// let data = Dataset::from_triples(parents, 0)?;
+    /// assert_eq!(Split::ALL.map(|split| data.split(split).len()), [12, 4, 2, 2]);
+    /// assert_eq!(data.names().predicates.iter().collect::<Vec<_>>(), ["parent"]);
+    /// # Ok::<(), glidr::Error>(())
+    /// ```
+    ///
+    /// With splits of one's own: [`DatasetBuilder`].
+    pub fn from_triples<H, P, T>(triples: impl IntoIterator<Item = (H, P, T)>, seed: u64) -> Result<Self>
+    where
+        H: AsRef<str>,
+        P: AsRef<str>,
+        T: AsRef<str>,
+    {
+        let builder = DatasetBuilder::new("triples").triples(Split::Train, triples);
+        if !builder.has_background() {
+            return builder.build(seed);
+        }
+        builder.divide(seed)
     }
 
     /// Hinton's two families, embedded in the program, divided by `seed`.
     pub fn families(seed: u64) -> Self {
-        Self::divide_all("families (embedded)".into(), families(), seed)
-            .expect("the embedded families are a sound data set")
+        let triples = families().into_iter().map(|[head, predicate, tail]| (head, predicate, tail));
+        let builder = DatasetBuilder::new("families (embedded)").triples(Split::Train, triples);
+        builder.divide(seed).expect("the embedded families are a sound data set")
     }
 
-    fn open_folder(folder: &Path, source: String, seed: u64) -> Result<Self> {
-        let mut raw = RawSplits::default();
+    fn open_folder(folder: &Path, mut builder: DatasetBuilder, seed: u64) -> Result<Self> {
         let mut found = [false; 4];
         for split in Split::ALL {
             if let Some(path) = split_file(folder, split)? {
-                raw[split as usize] = read_facts(&path)?;
+                read_facts(&path, |fact| builder.add(split, fact))?;
                 found[split as usize] = true;
             }
         }
@@ -51,103 +76,13 @@ impl Dataset {
                 "a data folder must hold train.txt (or .tsv, .txt.gz, .tsv.gz), but this one does not";
             return Err(Error::data(folder, finding));
         }
-        let is_triple = |fact: &RawFact| matches!(fact, RawFact::Triple(..));
-        if !raw[..=Split::Train as usize].iter().flatten().any(is_triple) {
+        if !builder.has_background() {
             let finding = "facts and train must hold at least one triple, but all their lines are properties";
             return Err(Error::data(folder, finding));
         }
-        let divide = !found[Split::Facts as usize];
-        if divide {
-            let train = std::mem::take(&mut raw[Split::Train as usize]);
-            let (facts, train) = divide_train(train, seed);
-            raw[Split::Facts as usize] = facts;
-            raw[Split::Train as usize] = train;
-        }
-        let mut dataset = Self::number(source, raw, divide);
-        dataset.warnings.unread = unread(folder)?;
-        Ok(dataset)
-    }
-
-    /// Divides facts 80/10/10 by the seed, the first part 3:1 into facts and train.
-    fn divide_all(source: String, mut facts: Vec<RawFact>, seed: u64) -> Result<Self> {
-        facts.sort_unstable();
-        let before = facts.len();
-        facts.dedup();
-        let duplicates = before - facts.len();
-        let (mut triples, property_facts): (Vec<_>, Vec<_>) =
-            facts.into_iter().partition(|fact| matches!(fact, RawFact::Triple(..)));
-        if triples.is_empty() {
-            return Err(Error::data(
-                source,
-                "a data file must hold at least one triple, but all lines are properties",
-            ));
-        }
-        shuffle(&mut triples, &mut stream(seed, Purpose::Divide, [0; 3]));
-        let tenth = triples.len() / 10;
-        let test = triples.split_off(triples.len() - tenth);
-        let valid = triples.split_off(triples.len() - tenth);
-        triples.extend(property_facts);
-        let (facts, train) = divide_train(triples, seed);
-        let mut dataset = Self::number(source, [facts, train, valid, test], true);
-        dataset.warnings.duplicates += duplicates;
-        Ok(dataset)
-    }
-
-    /// Sorts, drops duplicates, and gives every name its number.
-    fn number(source: String, raw: RawSplits, divided_by_seed: bool) -> Self {
-        let mut warnings = DataWarnings { divided_by_seed, ..DataWarnings::default() };
-        let mut sets: [BTreeSet<RawFact>; 4] = Default::default();
-        for (set, facts) in sets.iter_mut().zip(raw) {
-            let given = facts.len();
-            set.extend(facts);
-            warnings.duplicates += given - set.len();
-        }
-        for (i, first) in Split::ALL.iter().enumerate() {
-            for second in &Split::ALL[i + 1..] {
-                let both: Vec<_> = sets[i].intersection(&sets[*second as usize]).collect();
-                if let Some(one) = both.first() {
-                    warnings.leakage.push((*first, *second, both.len(), show(one)));
-                }
-            }
-        }
-        let names = vocabulary(&sets);
-        let mut dataset = Dataset {
-            source,
-            names,
-            splits: Default::default(),
-            property_facts: Vec::new(),
-            warnings,
-            graphs: Default::default(),
-        };
-        for (split, set) in Split::ALL.into_iter().zip(&sets) {
-            dataset.take_split(split, set);
-        }
-        dataset.property_facts.sort_unstable();
-        dataset.property_facts.dedup();
-        dataset.notice_unseen();
-        dataset
-    }
-
-    fn take_split(&mut self, split: Split, set: &BTreeSet<RawFact>) {
-        let names = &self.names;
-        let entity = |name: &str| Entity(names.entities.find(name).expect("every name was numbered"));
-        for fact in set {
-            match fact {
-                RawFact::Triple(head, predicate, tail) => {
-                    let predicate = names.predicates.find(predicate).expect("every name was numbered");
-                    let triple =
-                        Triple { head: entity(head), predicate: Predicate(predicate), tail: entity(tail) };
-                    self.splits[split as usize].push(triple);
-                }
-                RawFact::PropertyFact(of, property) if split <= Split::Train => {
-                    let property =
-                        Property(names.properties.find(property).expect("every name was numbered"));
-                    self.property_facts.push(PropertyFact { entity: entity(of), property });
-                }
-                RawFact::PropertyFact(..) => self.warnings.properties_left_out += 1,
-            }
-        }
-        self.splits[split as usize].sort_unstable();
+        let mut data = builder.build(seed)?;
+        data.warnings.unread = unread(folder)?;
+        Ok(data)
     }
 }
 
@@ -188,47 +123,11 @@ fn unread(folder: &Path) -> Result<Vec<String>> {
     Ok(unread)
 }
 
-/// Divides facts 3:1 by the seed into background and positives; properties stay background.
-fn divide_train(mut facts: Vec<RawFact>, seed: u64) -> (Vec<RawFact>, Vec<RawFact>) {
-    facts.sort_unstable();
-    let (mut triples, property_facts): (Vec<_>, Vec<_>) =
-        facts.into_iter().partition(|fact| matches!(fact, RawFact::Triple(..)));
-    shuffle(&mut triples, &mut stream(seed, Purpose::Divide, [1, 0, 0]));
-    let train = triples.split_off(triples.len() - triples.len() / 4);
-    triples.extend(property_facts);
-    (triples, train)
-}
-
-/// All names of all splits, sorted, so that the order of lines changes nothing.
-fn vocabulary(sets: &[BTreeSet<RawFact>; 4]) -> Vocabulary {
-    let (mut entities, mut predicates, mut properties) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
-    for fact in sets.iter().flatten() {
-        match fact {
-            RawFact::Triple(head, predicate, tail) => {
-                entities.extend([head, tail]);
-                predicates.insert(predicate);
-            }
-            RawFact::PropertyFact(entity, property) => {
-                entities.insert(entity);
-                properties.insert(property);
-            }
-        }
-    }
-    let names = |set: BTreeSet<&String>| Names::new(set.into_iter().cloned());
-    Vocabulary { entities: names(entities), predicates: names(predicates), properties: names(properties) }
-}
-
-fn show(fact: &RawFact) -> String {
-    match fact {
-        RawFact::Triple(head, predicate, tail) => format!("{predicate}({head}, {tail})"),
-        RawFact::PropertyFact(entity, property) => format!("{property}({entity})"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::fs;
 
+    use super::super::{Entity, Leakage, Predicate};
     use super::*;
 
     fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
@@ -252,7 +151,9 @@ mod tests {
         let data = Dataset::open(folder.path(), 0).expect("a sound folder");
         let warnings = data.warnings();
         assert_eq!(warnings.duplicates, 1);
-        assert_eq!(warnings.leakage, [(Split::Train, Split::Valid, 1, "p(c, d)".to_owned())]);
+        let leakage =
+            Leakage { first: Split::Train, second: Split::Valid, count: 1, example: "p(c, d)".into() };
+        assert_eq!(warnings.leakage, [leakage]);
         assert_eq!(warnings.unseen_predicates, ["q"]);
         assert_eq!(warnings.unseen_entities, 1);
         assert_eq!(warnings.unread, ["dev.tsv.gz"]);

@@ -54,23 +54,39 @@ pub struct Sizes {
     pub properties: usize,
 }
 
-impl Entity {
+/// A number with a type, for names: that of an entity, a predicate or a property.
+pub trait Id: Copy {
+    /// What it is a number of, as errors call it.
+    const KIND: &'static str;
+    /// The number with its type.
+    fn new(number: u32) -> Self;
     /// The number as an index.
-    pub fn index(self) -> usize {
-        self.0 as usize
-    }
+    fn index(self) -> usize;
 }
 
-impl Predicate {
-    /// The number as an index.
-    pub fn index(self) -> usize {
-        self.0 as usize
-    }
+macro_rules! id {
+    ($name:ident, $kind:literal) => {
+        impl $name {
+            /// The number as an index.
+            pub fn index(self) -> usize {
+                self.0 as usize
+            }
+        }
+
+        impl Id for $name {
+            const KIND: &'static str = $kind;
+
+            fn new(number: u32) -> Self {
+                $name(number)
+            }
+
+            fn index(self) -> usize {
+                self.0 as usize
+            }
+        }
+    };
 }
 
-impl Property {
-    /// The number as an index.
-    pub fn index(self) -> usize {
-        self.0 as usize
-    }
-}
+id!(Entity, "entity");
+id!(Predicate, "predicate");
+id!(Property, "property");

@@ -52,8 +52,8 @@ impl SoftModel {
         });
         let header = Header {
             schema: self.schema,
-            predicates: self.predicates.list().to_vec(),
-            properties: self.properties.list().to_vec(),
+            predicates: self.predicates.iter().map(String::from).collect(),
+            properties: self.properties.iter().map(String::from).collect(),
             training: self.training.clone(),
             data: self.data.clone(),
             targets: targets.collect(),
@@ -72,8 +72,8 @@ impl SoftModel {
         check_header(header).map_err(|finding| Error::data(path, finding))?;
         let mut model = SoftModel {
             schema,
-            predicates: Names::new(header.predicates.clone()),
-            properties: Names::new(header.properties.clone()),
+            predicates: Names::new(&header.predicates),
+            properties: Names::new(&header.properties),
             training: header.training.clone(),
             data: header.data.clone(),
             ensembles: Vec::new(),

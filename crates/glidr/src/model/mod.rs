@@ -56,9 +56,9 @@ pub struct SoftModel {
     /// The schema that all rules share.
     pub schema: Schema,
     /// Names of the predicates, by the model's numbers.
-    pub predicates: Names,
+    pub predicates: Names<Predicate>,
     /// Names of the properties.
-    pub properties: Names,
+    pub properties: Names<Property>,
     /// How it was trained.
     pub training: Training,
     /// What it was trained on.
@@ -79,11 +79,11 @@ pub struct View {
 impl SoftModel {
     /// The ensemble for the target called `name`, or an error with the nearest names.
     pub fn target(&self, name: &str) -> Result<&Ensemble> {
-        let named = |ensemble: &Ensemble| self.predicates.name(ensemble.target.0);
+        let named = |ensemble: &Ensemble| self.predicates.name(ensemble.target);
         if let Some(found) = self.ensembles.iter().find(|ensemble| named(ensemble) == name) {
             return Ok(found);
         }
-        let known = Names::new(self.ensembles.iter().map(|ensemble| named(ensemble).to_owned()));
+        let known = Names::<Predicate>::new(self.ensembles.iter().map(named));
         Err(Error::UnknownName { kind: "target", name: name.to_owned(), near: known.near(name) })
     }
 
@@ -113,11 +113,11 @@ impl SoftModel {
         without: Option<Triple>,
     ) -> Result<View> {
         let names = data.names();
-        if self.predicates.list().iter().all(|name| names.predicates.find(name).is_none()) {
+        if self.predicates.iter().all(|name| names.predicates.find(name).is_none()) {
             return Err(Error::Mismatch(format!(
                 "the model's predicates must occur in the data, but {} has none of them: {}",
                 data.source,
-                self.predicates.list().join(", ")
+                self.predicates.iter().collect::<Vec<_>>().join(", ")
             )));
         }
         let graph = data.graph(background);
@@ -133,16 +133,18 @@ impl SoftModel {
 
     /// The facts of a graph under the model's numbers; facts about what the model does not know are dropped.
     fn renumbered(&self, graph: &KnowledgeGraph, names: &Vocabulary) -> KnowledgeGraph {
-        let predicates: Vec<Option<u32>> =
-            names.predicates.list().iter().map(|name| self.predicates.find(name)).collect();
-        let properties: Vec<Option<u32>> =
-            names.properties.list().iter().map(|name| self.properties.find(name)).collect();
-        let facts = graph.facts().iter().filter_map(|fact| {
-            Some(Triple { predicate: Predicate(predicates[fact.predicate.index()]?), ..*fact })
-        });
-        let property_facts = graph.property_facts().iter().filter_map(|fact| {
-            Some(PropertyFact { property: Property(properties[fact.property.index()]?), ..*fact })
-        });
+        let predicates: Vec<Option<Predicate>> =
+            names.predicates.iter().map(|name| self.predicates.find(name)).collect();
+        let properties: Vec<Option<Property>> =
+            names.properties.iter().map(|name| self.properties.find(name)).collect();
+        let facts = graph
+            .facts()
+            .iter()
+            .filter_map(|fact| Some(Triple { predicate: predicates[fact.predicate.index()]?, ..*fact }));
+        let property_facts = graph
+            .property_facts()
+            .iter()
+            .filter_map(|fact| Some(PropertyFact { property: properties[fact.property.index()]?, ..*fact }));
         let sizes = Sizes {
             entities: graph.entities(),
             predicates: self.predicates.len(),
@@ -153,11 +155,10 @@ impl SoftModel {
 
     /// The model's predicates and properties that `data` lacks.
     pub fn lacking(&self, data: &Dataset) -> Vec<String> {
-        let missing = |ours: &Names, theirs: &Names| -> Vec<String> {
-            ours.list().iter().filter(|name| theirs.find(name).is_none()).cloned().collect()
-        };
         let names = data.names();
-        [missing(&self.predicates, &names.predicates), missing(&self.properties, &names.properties)].concat()
+        let predicates = self.predicates.iter().filter(|name| names.predicates.find(name).is_none());
+        let properties = self.properties.iter().filter(|name| names.properties.find(name).is_none());
+        predicates.chain(properties).map(String::from).collect()
     }
 }
 

@@ -180,8 +180,7 @@ impl Ranking {
             return Err(Error::Setting("rounds must be at least 1, but is 0".into()));
         }
         let view = model.view(data, Background::Train)?;
-        let facts =
-            self.held_out(data, |predicate| model.ranks(data.names().predicates.name(predicate.0)))?;
+        let facts = self.held_out(data, |predicate| model.ranks(data.names().predicates.name(predicate)))?;
         let truth = truth(data);
         let tasks = tasks(
             model,
@@ -305,7 +304,7 @@ fn tasks<'a>(
     for ((predicate, direction), mut known) in known {
         known.sort_unstable();
         known.dedup();
-        let name = data.names().predicates.name(predicate.0);
+        let name = data.names().predicates.name(predicate);
         let ensemble = model.target(name).ok().filter(|ensemble| !ensemble.rules.is_empty());
         let irreflexive = irreflexive[predicate.0 as usize];
         for known in known.chunks(at_once) {
@@ -341,7 +340,7 @@ pub(crate) fn count(
     protocol: EvaluationProtocol,
     left_out: usize,
 ) -> Ranked {
-    let name = |predicate: Predicate| data.names().predicates.name(predicate.0).to_owned();
+    let name = |predicate: Predicate| data.names().predicates.name(predicate).to_owned();
     let mut by_predicate: BTreeMap<Predicate, Vec<f64>> = BTreeMap::new();
     for rank in &ranks {
         by_predicate.entry(rank.fact.predicate).or_default().push(rank.rank);

@@ -52,8 +52,8 @@ impl SoftModel {
             let mut ensemble = ensemble.clone();
             ensemble.vote_by_loss();
             let mut votes: Vec<f64> = ensemble.rules.iter().map(|rule| f64::from(rule.vote)).collect();
-            let target = data.names().predicates.find(self.predicates.name(ensemble.target.0));
-            if let Some(target) = target.map(Predicate).filter(|_| !votes.is_empty()) {
+            let target = data.names().predicates.find(self.predicates.name(ensemble.target));
+            if let Some(target) = target.filter(|_| !votes.is_empty()) {
                 let irreflexive = refused[target.0 as usize];
                 let (engine, rounds) = (self.training.engine, self.training.rounds);
                 let scorer =

@@ -86,8 +86,8 @@ impl Picture {
         let is_own = |atom: &Atom| matches!(atom, Atom::Own(_, of) if *of == a);
         if literal.atoms().iter().all(is_pair) {
             let name = |atom: &Atom| match *atom {
-                Atom::Pair(predicate, c, _) if c == a => names.predicates.name(predicate.0).to_owned(),
-                Atom::Pair(predicate, ..) => format!("{}⁻¹", names.predicates.name(predicate.0)),
+                Atom::Pair(predicate, c, _) if c == a => names.predicates.name(predicate).to_owned(),
+                Atom::Pair(predicate, ..) => format!("{}⁻¹", names.predicates.name(predicate)),
                 Atom::Own(..) | Atom::Is(..) => String::new(),
             };
             let label = literal.atoms().iter().map(name).collect::<Vec<_>>().join(" or ");
@@ -95,7 +95,7 @@ impl Picture {
             self.arrows.push(Arrow { from, to, label });
         } else if literal.atoms().iter().all(is_own) {
             let name = |atom: &Atom| match *atom {
-                Atom::Own(property, _) => names.properties.name(property.0).to_owned(),
+                Atom::Own(property, _) => names.properties.name(property).to_owned(),
                 Atom::Pair(..) | Atom::Is(..) => String::new(),
             };
             let label = literal.atoms().iter().map(name).collect::<Vec<_>>().join(" or ");
@@ -132,9 +132,9 @@ pub(crate) mod tests {
 
     /// A rule of all shapes, with names that SVG and DOT must escape.
     pub fn hostile() -> Picture {
-        let predicates = Names::new(["<a & \"b\">", r"back\slash", "plain"].map(String::from));
-        let properties = Names::new(["male".to_owned(), "o'<er".to_owned()]);
-        let entities = Names::new(["Ann & Bob".to_owned()]);
+        let predicates = Names::new(["<a & \"b\">", r"back\slash", "plain"]);
+        let properties = Names::new(["male", "o'<er"]);
+        let entities = Names::new(["Ann & Bob"]);
         let names = RuleNames { predicates: &predicates, properties: &properties, entities: Some(&entities) };
         let pair = |p, a, b| Atom::Pair(Predicate(p), a, b);
         let body = [

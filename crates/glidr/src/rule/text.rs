@@ -2,23 +2,31 @@
 //! in several ways, `colleague(X, Y) :- at least 3: worked_on(X, Z1), worked_on(Y, Z1).`
 
 use super::{Atom, Literal, Rule, Term};
-use crate::graph::Names;
+use crate::graph::{Entity, Names, Predicate, Property};
 
 /// The names that a rule is printed with.
 #[derive(Clone, Copy, Debug)]
 pub struct RuleNames<'a> {
     /// Names of binary predicates.
-    pub predicates: &'a Names,
+    pub predicates: &'a Names<Predicate>,
     /// Names of properties.
-    pub properties: &'a Names,
+    pub properties: &'a Names<Property>,
     /// Names of entities, for rules with constants; learned rules have none.
-    pub entities: Option<&'a Names>,
+    pub entities: Option<&'a Names<Entity>>,
+}
+
+impl<'a> RuleNames<'a> {
+    /// All names: of predicates, then of properties, then of entities.
+    pub fn iter(self) -> impl Iterator<Item = &'a str> {
+        let entities = self.entities.into_iter().flat_map(Names::iter);
+        self.predicates.iter().chain(self.properties.iter()).chain(entities)
+    }
 }
 
 impl Rule {
     /// The rule as it is printed.
     pub fn show(&self, names: RuleNames) -> String {
-        let head = format!("{}(X, Y)", quoted(names.predicates.name(self.target.0)));
+        let head = format!("{}(X, Y)", quoted(names.predicates.name(self.target)));
         if self.body.is_empty() {
             return format!("{head} :- true.");
         }
@@ -50,11 +58,11 @@ impl Atom {
     pub fn show(self, names: RuleNames) -> String {
         match self {
             Atom::Pair(predicate, a, b) => {
-                let name = quoted(names.predicates.name(predicate.0));
+                let name = quoted(names.predicates.name(predicate));
                 format!("{name}({}, {})", a.show(names), b.show(names))
             }
             Atom::Own(property, a) => {
-                format!("{}({})", quoted(names.properties.name(property.0)), a.show(names))
+                format!("{}({})", quoted(names.properties.name(property)), a.show(names))
             }
             Atom::Is(a, entity) => format!("{} = {}", a.show(names), Term::Constant(entity).show(names)),
         }
@@ -68,7 +76,7 @@ impl Term {
             Term::X => "X".into(),
             Term::Y => "Y".into(),
             Term::Z(number) => format!("Z{number}"),
-            Term::Constant(entity) => match names.entities.and_then(|entities| entities.get(entity.0)) {
+            Term::Constant(entity) => match names.entities.and_then(|entities| entities.get(entity)) {
                 Some(name) => quoted_constant(name),
                 None => format!("'#{}'", entity.0),
             },
@@ -108,8 +116,8 @@ mod tests {
 
     #[test]
     fn a_rule_prints_as_logic() {
-        let predicates = Names::new(["uncle", "brother", "mother", "father"].map(String::from));
-        let properties = Names::new(["is male".to_owned()]);
+        let predicates = Names::new(["uncle", "brother", "mother", "father"]);
+        let properties = Names::new(["is male"]);
         let pair = |number, a, b| Atom::Pair(Predicate(number), a, b);
         let rule = Rule::new(
             Predicate(0),

@@ -55,7 +55,7 @@ impl Both<'_> {
     ) -> Result<(Vec<Answer>, Ended)> {
         let (ranking, model, data) = (&self.ranking, self.model, self.data);
         let held_out =
-            ranking.held_out(data, |predicate| model.ranks(data.names().predicates.name(predicate.0)))?;
+            ranking.held_out(data, |predicate| model.ranks(data.names().predicates.name(predicate)))?;
         let facts = data.graph(Background::Train).neighbours();
         let view = model.view(data, Background::Train)?;
         let (truth, questions) = (truth(data), questions(&held_out));
@@ -102,7 +102,7 @@ impl Room<'_> {
         let set = self.both.sets.iter().find(|set| set.target == predicate);
         let solvers =
             set.map(|set| set.solvers(self.facts, self.both.limits)).transpose()?.unwrap_or_default();
-        let name = self.both.data.names().predicates.name(predicate.0);
+        let name = self.both.data.names().predicates.name(predicate);
         // Where no share is soft, nobody asks for soft scores.
         let asks = shares.iter().any(|&share| share > 0.0);
         let ensemble =

@@ -193,7 +193,7 @@ pub(super) fn choose(tried: Vec<Tried>, aggregation: Option<Aggregation>, names:
         let train = tried.rules(ways, |way| &way.train);
         let train_and_valid = tried.rules(ways, |way| way.train_and_valid.as_ref().unwrap_or(&way.train));
         let report = Report {
-            target: names.predicates.name(tried.target.0).to_owned(),
+            target: names.predicates.name(tried.target).to_owned(),
             counted: tried.counted,
             pool: tried.pool.rules.len(),
             rules: train_and_valid.rules.len(),

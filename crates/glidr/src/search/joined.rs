@@ -89,7 +89,7 @@ impl Joined {
             let (own, direction) = gains.get(target).copied().unwrap_or(([0.0; SHARES.len()], 0));
             let place = best(&own);
             Share {
-                target: data.names().predicates.name(target.0).to_owned(),
+                target: data.names().predicates.name(*target).to_owned(),
                 share: SHARES[place],
                 valid_mrr: own[place] / direction.max(1) as f64,
             }
@@ -127,7 +127,7 @@ impl Joined {
         let (ranking, model, data) = (both.ranking, both.model, both.data);
         let names = data.names();
         let share = |predicate: Predicate| {
-            let name = names.predicates.name(predicate.0);
+            let name = names.predicates.name(predicate);
             vec![self.shares.iter().find(|share| share.target == name).map_or(0.0, |share| share.share)]
         };
         let (answers, ended) = both.answer(&share, watch)?;
@@ -142,11 +142,11 @@ impl Joined {
         without.sort_unstable();
         without.dedup();
         without.retain(|&predicate| {
-            let soft = model.target(names.predicates.name(predicate.0)).is_ok_and(|e| !e.rules.is_empty());
+            let soft = model.target(names.predicates.name(predicate)).is_ok_and(|e| !e.rules.is_empty());
             !soft && both.sets.iter().all(|set| set.target != predicate)
         });
         let mut ranked = count(ranks, &[], data, protocol, left_out);
-        ranked.without_rules = without.iter().map(|p| names.predicates.name(p.0).to_owned()).collect();
+        ranked.without_rules = without.iter().map(|p| names.predicates.name(*p).to_owned()).collect();
         Ok((ranked, ended))
     }
 }

@@ -32,7 +32,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
-use crate::graph::{Background, ClassMatrix, Dataset, Predicate, Property};
+use crate::graph::{Background, ClassMatrix, Dataset, Predicate};
 use crate::model::{SoftModel, SoftRule};
 use crate::rank::irreflexive;
 use crate::rule::{Aggregation, Rule, Schema, TargetRules};
@@ -234,7 +234,7 @@ impl Context<'_> {
 
     /// The soft rules of a target, by the model's numbers.
     fn soft_rules(&self, target: Predicate) -> Vec<(&SoftRule, Schema, Predicate)> {
-        let name = self.data.names().predicates.name(target.0);
+        let name = self.data.names().predicates.name(target);
         let Some(model) = self.model.filter(|_| self.search.local_search > 0) else { return Vec::new() };
         let Ok(ensemble) = model.target(name) else { return Vec::new() };
         ensemble.rules.iter().map(|soft| (soft, model.schema, ensemble.target)).collect()
@@ -244,8 +244,8 @@ impl Context<'_> {
     fn translated(&self, rule: &Rule) -> Option<Rule> {
         let (model, names) = (self.model?, self.data.names());
         rule.renumbered(
-            |predicate| names.predicates.find(model.predicates.name(predicate.0)).map(Predicate),
-            |property| names.properties.find(model.properties.name(property.0)).map(Property),
+            |predicate| names.predicates.find(model.predicates.name(predicate)),
+            |property| names.properties.find(model.properties.name(property)),
         )
     }
 }

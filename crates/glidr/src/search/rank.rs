@@ -82,7 +82,7 @@ impl Ranking {
         without.dedup();
         without.retain(|predicate| sets.iter().all(|set| set.target != *predicate));
         let mut ranked = count(ranks, &[], data, protocol, left_out);
-        ranked.without_rules = without.iter().map(|p| names.predicates.name(p.0).to_owned()).collect();
+        ranked.without_rules = without.iter().map(|p| names.predicates.name(*p).to_owned()).collect();
         Ok((ranked, ended.unwrap_or(Ended::Complete)))
     }
 }

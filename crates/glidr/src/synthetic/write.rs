@@ -54,13 +54,13 @@ impl Generated {
             put(folder, file, overwrite, |out| {
                 if split == Split::Facts {
                     for fact in self.data.property_facts() {
-                        let entity = names.entities.name(fact.entity.0);
-                        writeln!(out, "{entity}\t{}", names.properties.name(fact.property.0))?;
+                        let entity = names.entities.name(fact.entity);
+                        writeln!(out, "{entity}\t{}", names.properties.name(fact.property))?;
                     }
                 }
                 for fact in self.data.split(split) {
-                    let name = |entity: crate::Entity| names.entities.name(entity.0);
-                    let predicate = names.predicates.name(fact.predicate.0);
+                    let name = |entity: crate::Entity| names.entities.name(entity);
+                    let predicate = names.predicates.name(fact.predicate);
                     writeln!(out, "{}\t{predicate}\t{}", name(fact.head), name(fact.tail))?;
                 }
                 Ok(())

@@ -212,7 +212,7 @@ impl<'d> Run<'d> {
     pub fn diverged(&self, target: Predicate) -> Error {
         Error::Setting(format!(
             "logits must stay finite, but those of “{}” do not: lower learning_rate ({}), weight_decay ({}) or init_std ({})",
-            self.data.names().predicates.name(target.0),
+            self.data.names().predicates.name(target),
             self.training.learning_rate,
             self.training.weight_decay,
             self.training.init_std
@@ -290,7 +290,7 @@ impl<'d> Run<'d> {
         self.targets
             .iter()
             .filter(|target| !trained.contains(target))
-            .map(|target| names.name(target.0))
+            .map(|target| names.name(*target))
             .collect()
     }
 

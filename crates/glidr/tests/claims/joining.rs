@@ -29,8 +29,8 @@ fn settings() -> [Setting; 2] {
 
 impl Setting {
     fn with(&self, share: f64) -> Joined {
-        let named = |target: &String| Share { target: target.clone(), share, valid_mrr: 0.0 };
-        Joined { shares: self.data.names().predicates.list().iter().map(named).collect() }
+        let named = |target: &str| Share { target: target.to_owned(), share, valid_mrr: 0.0 };
+        Joined { shares: self.data.names().predicates.iter().map(named).collect() }
     }
 
     fn rank(&self, joined: &Joined) -> Ranked {

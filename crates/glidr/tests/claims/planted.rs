@@ -37,7 +37,7 @@ fn a_planted_chain_branch_loop_property_and_disjunction_are_found_again() {
     let targets: Vec<_> = made.rules.iter().map(|rule| rule.target).collect();
     let searched = search.run(&made.data, Some(&model), &[], &targets, &|_| {}).expect("a sound search");
     let found = made.rules.iter().map(|planted| {
-        let ensemble = model.target(made.data.names().predicates.name(planted.target.0)).expect("a target");
+        let ensemble = model.target(made.data.names().predicates.name(planted.target)).expect("a target");
         let read = ensemble.extract(&model.schema, Extraction::TopP(0.25)).into_iter().map(|(rule, _)| rule);
         let set = searched.rules.iter().find(|set| set.target == planted.target).expect("some rules");
         let rules: Vec<Rule> = read.chain(set.rules.iter().map(|weighed| weighed.rule.clone())).collect();

@@ -153,7 +153,7 @@ fn rank_twice(set: &str, rounds: usize, is_chosen: impl Fn(u32) -> bool) -> Opti
     let mut model = model_of(&data, 4, rounds, &logits);
     model.ensembles.retain(|ensemble| is_chosen(ensemble.target.0));
     model.training.targets =
-        model.ensembles.iter().map(|ensemble| model.predicates.name(ensemble.target.0).to_owned()).collect();
+        model.ensembles.iter().map(|ensemble| model.predicates.name(ensemble.target).to_owned()).collect();
     let fast = Ranking::default().run(&model, &data, &|_, _| {}).expect("there are test facts");
     let slow = Ranking::default().run_exhaustive(&model, &data).expect("there are test facts");
     assert_eq!(fast.ranks, slow.ranks);

@@ -160,7 +160,7 @@ fn a_soft_rule_whose_weight_is_split_between_aunt_and_uncle_comes_apart_into_goo
     let schema = model.schema;
     let inverse = |name: &str| {
         let number = model.predicates.find(name).expect("a predicate");
-        schema.filler_number(Filler::Inverse(Predicate(number)))
+        schema.filler_number(Filler::Inverse(number))
     };
     let split = [inverse("aunt"), inverse("uncle")];
     let logits = &mut model.ensembles[0].rules[0].logits;
@@ -206,7 +206,7 @@ fn the_papers_rule_for_niece_comes_apart_into_better_ones() {
         Training { steps: 1, rules: 1, variables: 3, targets: vec!["niece".into()], ..Training::default() };
     let mut model = training.run(&data).expect("a sound training");
     let (schema, predicates) = (model.schema, model.predicates.clone());
-    let number = |name: &str| Predicate(predicates.find(name).expect("a predicate"));
+    let number = |name: &str| predicates.find(name).expect("a predicate");
     let logits = &mut model.ensembles[0].rules[0].logits;
     logits.pairs.iter_mut().for_each(|logit| *logit = -4.0);
     for (slot, filler) in [

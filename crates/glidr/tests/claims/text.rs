@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use glidr::graph::{Names, Vocabulary};
+use glidr::graph::{Id, Names, Vocabulary};
 use glidr::rule::{Atom, Clause, Literal, Rule, RuleNames, Term, Weight, parse_rules};
 use glidr::{Dataset, Entity, Predicate, Property};
 use proptest::prelude::*;
@@ -23,7 +23,7 @@ fn rule_names(names: &Vocabulary) -> RuleNames<'_> {
 }
 
 /// Distinct names of any characters that data may hold.
-fn hostile(count: usize) -> impl Strategy<Value = Names> {
+fn hostile<I: Id + std::fmt::Debug>(count: usize) -> impl Strategy<Value = Names<I>> {
     let name = prop_oneof![
         "[^\t\n\r]{1,8}",
         "[a-zA-Z_][a-z0-9_]{0,4}",

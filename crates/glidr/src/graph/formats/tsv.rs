@@ -14,17 +14,17 @@ use crate::error::{Error, Result};
 /// The longest line that is read: longer ones are no triples.
 const LONGEST_LINE: usize = 1 << 20;
 
-/// A fact by its names, as it stands in a file.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum RawFact {
+/// A fact by its names, as a line holds it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RawFact<'l> {
     /// `head<TAB>predicate<TAB>tail`
-    Triple(String, String, String),
+    Triple(&'l str, &'l str, &'l str),
     /// `entity<TAB>property`
-    PropertyFact(String, String),
+    Property(&'l str, &'l str),
 }
 
-/// All facts of the file at `path`, in the order of its lines.
-pub(crate) fn read_facts(path: &Path) -> Result<Vec<RawFact>> {
+/// Gives all facts of the file at `path` to `take`, in the order of its lines.
+pub(crate) fn read_facts(path: &Path, mut take: impl FnMut(RawFact)) -> Result<()> {
     let file = File::open(path).map_err(|error| Error::file(path, error))?;
     if file.metadata().map_err(|error| Error::file(path, error))?.is_dir() {
         return Err(Error::data(path, "a file of facts was expected, but this is a folder"));
@@ -40,19 +40,20 @@ pub(crate) fn read_facts(path: &Path) -> Result<Vec<RawFact>> {
         let finding = "the name ends in .gz, but the content is not gzip";
         return Err(Error::data(path, finding));
     }
-    let facts = if zipped {
-        parse(path, &mut BufReader::new(MultiGzDecoder::new(plain)))?
+    let found = if zipped {
+        parse(path, &mut BufReader::new(MultiGzDecoder::new(plain)), &mut take)?
     } else {
-        parse(path, &mut plain)?
+        parse(path, &mut plain, &mut take)?
     };
-    if facts.is_empty() {
+    if !found {
         return Err(Error::data(path, "a data file must hold at least one fact, but this one is empty"));
     }
-    Ok(facts)
+    Ok(())
 }
 
-fn parse(path: &Path, reader: &mut dyn BufRead) -> Result<Vec<RawFact>> {
-    let mut facts = Vec::new();
+/// Reads line by line; tells whether there was a fact.
+fn parse(path: &Path, reader: &mut dyn BufRead, take: &mut dyn FnMut(RawFact)) -> Result<bool> {
+    let mut found = false;
     let mut bytes = Vec::new();
     for line in 1.. {
         bytes.clear();
@@ -76,25 +77,27 @@ fn parse(path: &Path, reader: &mut dyn BufRead) -> Result<Vec<RawFact>> {
         let text = std::str::from_utf8(text).map_err(|error| {
             at(format!("a line must be UTF-8, but byte {} of this one is not", error.valid_up_to() + 1))
         })?;
-        facts.push(parse_line(text).map_err(at)?);
+        take(parse_line(text).map_err(at)?);
+        found = true;
     }
-    Ok(facts)
+    Ok(found)
 }
 
-fn parse_line(text: &str) -> std::result::Result<RawFact, String> {
-    let fields: Vec<&str> = text.split('\t').collect();
-    if let Some(place) = fields.iter().position(|field| field.is_empty()) {
+/// The fact of one line.
+fn parse_line(text: &str) -> std::result::Result<RawFact<'_>, String> {
+    if let Some(place) = text.split('\t').position(str::is_empty) {
         let place = place + 1;
         return Err(format!(
             "a name must have at least one character, but field {place} of this line is empty"
         ));
     }
-    match fields[..] {
-        [head, predicate, tail] => Ok(RawFact::Triple(head.into(), predicate.into(), tail.into())),
-        [entity, property] => Ok(RawFact::PropertyFact(entity.into(), property.into())),
+    let mut fields = text.split('\t');
+    match (fields.next(), fields.next(), fields.next(), fields.count()) {
+        (Some(head), Some(predicate), Some(tail), 0) => Ok(RawFact::Triple(head, predicate, tail)),
+        (Some(entity), Some(property), None, _) => Ok(RawFact::Property(entity, property)),
         _ => Err(format!(
             "a triple has 3 tab-separated fields (a property 2), but this line has {}",
-            fields.len()
+            text.split('\t').count()
         )),
     }
 }
@@ -116,24 +119,31 @@ mod tests {
 
     use super::*;
 
-    fn read(content: &[u8]) -> std::result::Result<Vec<RawFact>, String> {
+    /// The facts of a file, each as its fields.
+    fn read(content: &[u8]) -> std::result::Result<Vec<Vec<String>>, String> {
         let mut file = tempfile::NamedTempFile::new().expect("a place for a small file");
         file.write_all(content).expect("a small file");
         let name = file.path().display().to_string();
-        read_facts(file.path()).map_err(|error| error.to_string().replace(&name, "FILE"))
+        let mut facts = Vec::new();
+        let take = |fact: RawFact| match fact {
+            RawFact::Triple(head, predicate, tail) => facts.push(fields(&[head, predicate, tail])),
+            RawFact::Property(entity, property) => facts.push(fields(&[entity, property])),
+        };
+        read_facts(file.path(), take).map_err(|error| error.to_string().replace(&name, "FILE"))?;
+        Ok(facts)
     }
 
-    fn triple(h: &str, p: &str, t: &str) -> RawFact {
-        RawFact::Triple(h.into(), p.into(), t.into())
+    fn fields(names: &[&str]) -> Vec<String> {
+        names.iter().map(ToString::to_string).collect()
     }
 
     #[test]
     fn crlf_a_mark_at_the_start_and_odd_names_are_accepted() {
         let facts = read("\u{feff}a b\tsays \"hi\"\t#1\r\n\r\nx\tmale\r\n'y'\t/film/by\tä,ö".as_bytes());
         let expected = vec![
-            triple("a b", "says \"hi\"", "#1"),
-            RawFact::PropertyFact("x".into(), "male".into()),
-            triple("'y'", "/film/by", "ä,ö"),
+            fields(&["a b", "says \"hi\"", "#1"]),
+            fields(&["x", "male"]),
+            fields(&["'y'", "/film/by", "ä,ö"]),
         ];
         assert_eq!(facts, Ok(expected));
     }
