@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use super::evaluate::QuerySample;
 use super::select::Pool;
-use super::weigh::{fits, refit, scores};
+use super::weigh::{Refit, fits, scores};
 use super::{Report, WeightFit};
 use crate::graph::{Direction, Predicate, Vocabulary};
 use crate::rule::{Aggregation, Aggregator, TargetRules, Weight, WeightedRule};
@@ -89,12 +89,13 @@ impl Tried {
         let best = self.has_enough().then(|| self.best(&[], aggregation));
         if self.valid_queries > 0 {
             let fires = self.pool.fires();
+            let mut refit = Refit::new(sample, &fires);
             for (number, way) in self.ways.iter_mut().enumerate() {
                 let chosen =
                     |direction: &Direction| best.is_none_or(|best| best[*direction as usize] == number);
                 let directions: Vec<Direction> = Direction::BOTH.into_iter().filter(chosen).collect();
                 if let Some(fit) = way.fit.filter(|_| !directions.is_empty()) {
-                    let weights = refit(sample, &fires, fit, &way.train, &directions);
+                    let weights = refit.weights(fit, &way.train, &directions);
                     way.train_and_valid = Some(that_count(weights));
                 }
             }

@@ -66,13 +66,40 @@ pub(super) struct Counting<'a> {
     pub training: &'a [u32],
 }
 
-/// Bits of a set of candidates.
-fn bits(fires: &[u32], words: usize) -> Vec<u64> {
-    let mut bits = vec![0u64; words];
-    for &candidate in fires {
-        bits[candidate as usize / 64] |= 1 << (candidate % 64);
+/// Sets of training candidates as bits.
+struct TrainingBits {
+    /// The bit of every candidate; none where no training query asks for it.
+    place: Vec<u32>,
+    words: usize,
+}
+
+impl TrainingBits {
+    fn new(counting: &Counting) -> Self {
+        let mut place = vec![u32::MAX; counting.candidates];
+        for (bit, &candidate) in counting.training.iter().enumerate() {
+            place[candidate as usize] = bit as u32;
+        }
+        TrainingBits { place, words: counting.training.len().div_ceil(64) }
     }
-    bits
+
+    fn of(&self, fires: &[u32]) -> Vec<u64> {
+        let mut bits = vec![0u64; self.words];
+        let places = fires.iter().map(|&candidate| self.place[candidate as usize]);
+        for place in places.filter(|&place| place != u32::MAX) {
+            bits[place as usize / 64] |= 1 << (place % 64);
+        }
+        bits
+    }
+}
+
+/// What two sorted lists have in common.
+fn common(a: &[u32], b: &[u32]) -> Vec<u32> {
+    let mut rest = b.iter().peekable();
+    let is_in_both = |of: &&u32| {
+        while rest.next_if(|other| other < of).is_some() {}
+        rest.peek() == Some(of)
+    };
+    a.iter().filter(is_in_both).copied().collect()
 }
 
 impl Pool {
@@ -99,18 +126,17 @@ impl Pool {
         if conjunctions.max == 0 {
             return;
         }
-        let words = counting.candidates.div_ceil(64);
+        let bits = TrainingBits::new(counting);
         let joined = self.rules.iter().take(conjunctions.of);
-        let sets: Vec<Vec<u64>> = joined.map(|rule| bits(&rule.fires, words)).collect();
-        let (answers, training) = (bits(counting.answers, words), bits(counting.training, words));
+        let sets: Vec<Vec<u64>> = joined.map(|rule| bits.of(&rule.fires)).collect();
+        let answers = bits.of(counting.answers);
         let mut found: Vec<(f64, usize, usize)> = Vec::new();
         for (i, a) in sets.iter().enumerate() {
             for (j, b) in sets.iter().enumerate().skip(i + 1) {
                 let (mut body, mut hits) = (0, 0);
-                for (((a, b), answers), training) in a.iter().zip(b).zip(&answers).zip(&training) {
-                    let both = a & b & training;
-                    body += both.count_ones();
-                    hits += (both & answers).count_ones();
+                for ((a, b), answers) in a.iter().zip(b).zip(&answers) {
+                    body += (a & b).count_ones();
+                    hits += (a & b & answers).count_ones();
                 }
                 let confidence = f64::from(hits) / (f64::from(body) + conjunctions.smoothing);
                 let parts = self.rules[i].confidence.max(self.rules[j].confidence);
@@ -125,8 +151,7 @@ impl Pool {
             if known.len() == conjunctions.max {
                 break;
             }
-            let meets = |of: &&u32| sets[j][**of as usize / 64] & (1 << (**of % 64)) != 0;
-            let fires: Vec<u32> = self.rules[i].fires.iter().filter(meets).copied().collect();
+            let fires = common(&self.rules[i].fires, &self.rules[j].fires);
             if conjunction(&self.single[i], &self.single[j]).is_some() && known.insert(fires.clone()) {
                 self.rules.push(Pooled { parts: (i, Some(j)), confidence, fires });
             }

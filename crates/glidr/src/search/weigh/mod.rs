@@ -8,4 +8,4 @@ mod gain;
 mod objective;
 
 pub(super) use fit::scores;
-pub(super) use objective::{fits, refit};
+pub(super) use objective::{Refit, fits};

@@ -80,6 +80,16 @@ impl Objective {
         fit(self.candidates, &self.fires, &adjoint, l2, from)
     }
 
+    /// The same queries with some of the rules alone, while `work` uses them.
+    fn of_rules<T>(&mut self, rules: &[(usize, f64)], work: impl FnOnce(&Objective) -> T) -> T {
+        let some = rules.iter().map(|&(rule, _)| std::mem::take(&mut self.fires[rule])).collect();
+        let all = std::mem::replace(&mut self.fires, some);
+        let done = work(self);
+        let some = std::mem::replace(&mut self.fires, all);
+        rules.iter().zip(some).for_each(|(&(rule, _), fires)| self.fires[rule] = fires);
+        done
+    }
+
     /// False-negative masking: of each query as many of the likeliest negatives as answers may be missing there.
     fn masked(&self, scores: &[f64]) -> Vec<bool> {
         let mut masked = vec![false; self.candidates];
@@ -103,25 +113,43 @@ pub(in crate::search) fn fits(sample: &QuerySample, fires: &[&[u32]], l2s: &[f64
     tails.into_iter().zip(heads).map(join).collect()
 }
 
-/// Weights for some directions fitted to the facts of *valid* too, on from those fitted without them.
-pub(in crate::search) fn refit(
-    sample: &QuerySample,
-    fires: &[&[u32]],
-    how: WeightFit,
-    fitted: &[(usize, Weight)],
-    directions: &[Direction],
-) -> Vec<Weight> {
-    let [tails, heads] = Direction::BOTH.map(|direction| {
-        let mut from = vec![0.0; fires.len()];
-        if directions.contains(&direction) {
-            for (rule, weight) in fitted {
-                from[*rule] = weight.of(direction);
+/// Refits weights to the facts of *valid* too, on from those fitted without them: only rules that have some weight
+/// may keep some.
+pub(in crate::search) struct Refit<'a> {
+    fires: &'a [&'a [u32]],
+    objectives: [Objective; 2],
+}
+
+impl<'a> Refit<'a> {
+    pub fn new(sample: &QuerySample, fires: &'a [&'a [u32]]) -> Self {
+        let objectives = Direction::BOTH.map(|direction| Objective::new(sample, fires, direction, true));
+        Refit { fires, objectives }
+    }
+
+    /// The weights of one way of fitting, for some directions; 0 for the others.
+    pub fn weights(
+        &mut self,
+        how: WeightFit,
+        fitted: &[(usize, Weight)],
+        directions: &[Direction],
+    ) -> Vec<Weight> {
+        let [tails, heads] = Direction::BOTH.map(|direction| {
+            let mut all = vec![0.0; self.fires.len()];
+            if directions.contains(&direction) {
+                let objective = &mut self.objectives[direction as usize];
+                let some: Vec<(usize, f64)> = fitted
+                    .iter()
+                    .map(|(rule, weight)| (*rule, weight.of(direction)))
+                    .filter(|(_, weight)| *weight > 0.0)
+                    .collect();
+                let from: Vec<f64> = some.iter().map(|(_, weight)| *weight).collect();
+                let found = objective.of_rules(&some, |part| part.fit(how.l2, how.masking, Some(&from)));
+                some.iter().zip(found).for_each(|(&(rule, _), weight)| all[rule] = weight);
             }
-            from = Objective::new(sample, fires, direction, true).fit(how.l2, how.masking, Some(&from));
-        }
-        from
-    });
-    weights(tails, heads)
+            all
+        });
+        weights(tails, heads)
+    }
 }
 
 fn weights(tails: Vec<f64>, heads: Vec<f64>) -> Vec<Weight> {
