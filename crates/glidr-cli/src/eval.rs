@@ -8,14 +8,13 @@ use clap::{Args, ValueEnum};
 use glidr::rank::{Metrics, Ranked, Ties};
 use glidr::search::Joined;
 use glidr::solve::Ended;
-use glidr::{Dataset, Ranking, Rule, Search, SoftModel, Split};
+use glidr::{Dataset, Ranking, Rule, RuleSet, Search, SoftModel, Split};
 use serde_json::{Value, json};
 
 use crate::output::{Output, counted, table};
-use crate::rule_file::RuleFile;
 use crate::search::{self, SearchFlags, targets_of};
 use crate::settings::{EngineFlag, HardFlags, SelfFlag};
-use crate::sources::{open_both, say_lacking};
+use crate::sources::{open_both, read_rules, say_lacking};
 
 /// Rank held-out facts: each asks p(h, ?) and p(?, t), filtered, against all entities.
 #[derive(Args)]
@@ -120,11 +119,11 @@ impl Eval {
         output: &Output,
     ) -> anyhow::Result<ExitCode> {
         let started = Instant::now();
-        let given = self.rules.as_deref().map(|path| RuleFile::open(path, data)).transpose()?;
+        let given = self.rules.as_deref().map(|path| read_rules(path, data)).transpose()?;
         let targets = targets_of(model, data);
         let mut joined = None;
         let (sets, reports) = if self.hard.is_search() || self.hard.is_joined() {
-            let extra: Vec<Rule> = given.into_iter().flat_map(RuleFile::rules).collect();
+            let extra: Vec<Rule> = given.iter().flat_map(RuleSet::bare).cloned().collect();
             let search = Search { self_answers: self.own.self_answers, ..self.search.search() };
             let searched = search::run(search, model, data, &extra, &targets, output)?;
             if self.hard.is_joined() {
@@ -136,7 +135,7 @@ impl Eval {
             let seen = ranking.split != Split::Valid;
             (if seen { searched.rules } else { searched.train_rules }, searched.reports)
         } else {
-            (given.map(|file| file.sets(data)).transpose()?.unwrap_or_default(), Vec::new())
+            (given.unwrap_or_default().into_targets(), Vec::new())
         };
         let searched = started.elapsed().as_secs_f64();
         let direction = if model.training.targets.is_empty() { &[][..] } else { &targets };

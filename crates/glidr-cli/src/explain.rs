@@ -9,11 +9,10 @@ use glidr::explain::{Trace, trace};
 use glidr::graph::{Neighbours, Triple};
 use glidr::rule::{Rule, RuleNames};
 use glidr::solve::Limits;
-use glidr::{Background, Dataset, Entity, Extraction, SoftModel, Split};
+use glidr::{Background, Dataset, Entity, Extraction, RuleSet, SoftModel, Split};
 use serde_json::{Value, json};
 
 use crate::output::{Output, table};
-use crate::rule_file::{RuleFile, rule_names};
 use crate::search::{self, SearchFlags};
 use crate::settings::{HardFlags, Looked};
 use crate::sources::{open_both, say_lacking};
@@ -197,7 +196,7 @@ impl Explain {
         }
         let target = data.names().predicate(&self.target)?;
         let rules: Vec<Rule> = if let Some(path) = &self.rules {
-            RuleFile::open(path, data)?.rules()
+            RuleSet::read(path, data.names())?.bare().cloned().collect()
         } else {
             let found = search::run(self.search.search(), model, data, &[], &[target], output)?;
             found.rules.into_iter().flat_map(|set| set.rules).map(|weighed| weighed.rule).collect()
@@ -206,6 +205,6 @@ impl Explain {
         let graph = data.graph(background);
         let without = direction.map(|fact| graph.without(fact));
         let graph = without.as_ref().unwrap_or(graph);
-        judge_all(rules, graph.neighbours(), rule_names(data.names()))
+        judge_all(rules, graph.neighbours(), data.names().into())
     }
 }

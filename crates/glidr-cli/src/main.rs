@@ -13,7 +13,6 @@ mod learn;
 mod listing;
 mod output;
 mod predict;
-mod rule_file;
 mod rules;
 mod search;
 mod settings;

@@ -14,10 +14,9 @@ use glidr::{Background, Dataset, Entity, Extraction, Predicate, Scorer, Search, 
 use serde_json::{Value, json};
 
 use crate::output::{Output, table};
-use crate::rule_file::{RuleFile, rule_names};
 use crate::search::{self, SearchFlags};
 use crate::settings::{HardFlags, Looked, SelfFlag};
-use crate::sources::{open_both, say_lacking};
+use crate::sources::{open_both, read_rules, say_lacking};
 use crate::tell::{Judged, judge};
 
 /// Seconds for deciding or counting one rule of an explanation.
@@ -237,7 +236,7 @@ impl Predict {
         let data = question.data;
         let target = data.names().predicate(&self.target)?;
         let sets = if let Some(path) = &self.rules {
-            RuleFile::open(path, data)?.sets(data)?
+            read_rules(path, data)?.into_targets()
         } else {
             let search = Search { self_answers: self.own.self_answers, ..self.search.search() };
             search::run(search, model, data, &[], &[target], output)?.rules
@@ -264,14 +263,7 @@ impl Predict {
                 let facts = without.as_ref().unwrap_or(graph).neighbours();
                 for weighed in order.iter().map(|&rule| &set.rules[rule]) {
                     if Solver::new(&weighed.rule, facts, limits())?.holds(pair.0, pair.1).value {
-                        best = Some(judge(
-                            &weighed.rule,
-                            None,
-                            facts,
-                            pair,
-                            limits(),
-                            rule_names(data.names()),
-                        )?);
+                        best = Some(judge(&weighed.rule, None, facts, pair, limits(), data.names().into())?);
                         break;
                     }
                 }

@@ -7,21 +7,20 @@ use std::time::Duration;
 
 use anyhow::Context;
 use clap::{Args, ValueEnum};
-use glidr::TargetRules;
 use glidr::fidelity::fidelity;
 use glidr::graph::KnowledgeGraph;
 use glidr::rule::RuleNames;
 use glidr::search::Report;
 use glidr::solve::{Limits, Solver};
 use glidr::{Background, Dataset, Ensemble, Entity, Extraction, Predicate, SoftModel, Split};
+use glidr::{RuleSet, TargetRules};
 use serde_json::json;
 
 use crate::listing::{Format, Shown};
 use crate::output::Output;
-use crate::rule_file::{RuleFile, rule_names, text_of};
 use crate::search::{self, SearchFlags, targets_of};
 use crate::settings::HardFlags;
-use crate::sources::{open_both, open_data};
+use crate::sources::{open_both, open_data, read_rules};
 
 /// Print rules, each with what is counted of it on the data, or write them for another engine.
 ///
@@ -181,7 +180,7 @@ impl Rules {
             self.source.display()
         );
         let data = open_data(self.data.as_deref(), self.seed, output)?;
-        let sets = RuleFile::open(&self.source, &data)?.sets(&data)?;
+        let sets = read_rules(&self.source, &data)?.into_targets();
         for name in &self.target {
             data.names().predicate(name)?;
         }
@@ -215,7 +214,7 @@ impl Rules {
         document: serde_json::Value,
         output: &Output,
     ) -> anyhow::Result<ExitCode> {
-        let names = rule_names(data.names());
+        let names = RuleNames::from(data.names());
         let filtered = self.min_confidence.is_some() || self.min_support.is_some() || self.split.is_some();
         let as_text = searched.is_some() && self.format == Format::Text && !output.json;
         let measures = !self.no_measures && (!as_text || filtered || self.sort != Sort::Votes);
@@ -238,7 +237,11 @@ impl Rules {
             rules.extend(of_target);
         }
         if as_text {
-            return crate::listing::put(&text_of(&kept, data.names()), self.output.as_deref(), output);
+            return crate::listing::put(
+                &RuleSet::new(kept).to_text(data.names()),
+                self.output.as_deref(),
+                output,
+            );
         }
         self.format.write(&rules, names, document, self.output.as_deref(), output)
     }

@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use glidr::graph::Triple;
+use glidr::rule::RuleNames;
 use glidr::solve::{Ended, Limits, Solver};
 use glidr::{Background, Dataset, Entity, Predicate};
 use serde_json::{Value, json};
 
 use crate::output::{Output, counted};
-use crate::rule_file::{RuleFile, rule_names};
 use crate::settings::Looked;
-use crate::sources::open_data;
+use crate::sources::{open_data, read_rules};
 
 /// Apply the rules of a file to the facts of a graph, exactly, and write the new facts.
 ///
@@ -77,16 +77,14 @@ impl Solve {
     /// Evaluates and writes.
     pub fn run(&self, output: &Output) -> anyhow::Result<ExitCode> {
         let data = open_data(self.data.as_deref(), self.seed, output)?;
-        let sets = RuleFile::open(&self.rules, &data)?.sets(&data)?;
+        let rules = read_rules(&self.rules, &data)?;
         let background = Background::from(self.background);
         let facts = data.graph(background).neighbours();
         let limits = Limits { time: self.time.map(Duration::from_secs), answers: self.limit };
         let mut found: BTreeMap<(Predicate, Entity, Entity), New> = BTreeMap::new();
         let mut ended = Ended::Complete;
-        for weighed in
-            sets.iter().flat_map(|set| &set.rules).filter(|rule| rule.weight.most() >= self.min_confidence)
-        {
-            let text = weighed.rule.show(rule_names(data.names()));
+        for weighed in rules.rules().filter(|rule| rule.weight.most() >= self.min_confidence) {
+            let text = weighed.rule.show(RuleNames::from(data.names()));
             let answers = Solver::new(&weighed.rule, facts, limits)?.answers();
             if answers.ended != Ended::Complete {
                 ended = answers.ended;

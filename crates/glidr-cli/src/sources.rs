@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::bail;
-use glidr::{Dataset, SoftModel};
+use glidr::solve::Limits;
+use glidr::{Background, Dataset, RuleSet, SoftModel};
 
 use crate::output::{Output, counted};
 
@@ -43,6 +44,15 @@ pub fn open_data(path: Option<&Path>, seed: u64, output: &Output) -> anyhow::Res
             .say(&format!("{}: left out {count} in valid or test, where nothing asks for them", data.source));
     }
     Ok(data)
+}
+
+/// The rules of a file under the data's names; those without a number get the confidence counted on *facts* and *train*.
+pub fn read_rules(path: &Path, data: &Dataset) -> anyhow::Result<RuleSet> {
+    let mut rules = RuleSet::read(path, data.names())?;
+    if !rules.unweighted().is_empty() {
+        rules.weigh(data.graph(Background::Train), Limits::default())?;
+    }
+    Ok(rules)
 }
 
 /// A model, and the data to use it on: `data`, or what the model was learned on.

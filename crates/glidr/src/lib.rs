@@ -22,7 +22,7 @@ pub use graph::{Background, ClassMatrix, Dataset, Direction, Entity, Predicate, 
 pub use infer::Outcome;
 pub use model::{Ensemble, Extraction, SoftModel, SoftRule, Training};
 pub use rank::{Ranking, Scorer};
-pub use rule::{Aggregation, Rule, Schema, TargetRules, WeightedRule};
+pub use rule::{Aggregation, Rule, RuleSet, Schema, TargetRules, WeightedRule};
 pub use search::Search;
 pub use synthetic::Generator;
 pub use train::Run;

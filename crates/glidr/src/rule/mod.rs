@@ -4,100 +4,39 @@
 //! Paper: `sec:graph-like-syntax`, `sec:extended_bg_predicates`.
 
 mod aggregation;
+mod atom;
 mod filling;
-mod lex;
+mod lexer;
 mod measures;
-mod parse;
+mod parser;
+mod printer;
+mod renumber;
+mod rule_set;
 mod schema;
 mod shape;
 mod target_rules;
-mod text;
 mod weight;
+mod written;
 
 use std::collections::BTreeSet;
 
 pub use aggregation::Aggregation;
 pub(crate) use aggregation::Aggregator;
+pub use atom::{Atom, Literal, Term};
 pub use filling::Filling;
-pub use lex::Mark;
 pub use measures::Measures;
 pub(crate) use measures::share;
-pub use parse::{Clause, WrittenAtom, WrittenRule, WrittenTerm, parse_rules};
+pub use parser::parse_rules;
+pub use printer::{RuleNames, quoted, quoted_constant};
+pub use renumber::Renumbered;
+pub use rule_set::RuleSet;
 pub use schema::{Filler, MAX_VARIABLES, Schema};
 pub use shape::Shape;
 pub use target_rules::{TargetRules, WeightedRule};
-pub use text::{RuleNames, quoted, quoted_constant};
 pub use weight::Weight;
+pub use written::{Clause, WrittenAggregation, WrittenAtom, WrittenRule, WrittenTerm};
 
-use crate::graph::{Entity, Predicate, Property};
-
-/// An argument in a finished rule: X and Y of the head, Z1, Z2, … of the body alone, or a constant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Term {
-    /// First argument of the head.
-    X,
-    /// A variable of the body alone, counted from 1.
-    Z(u8),
-    /// Second argument of the head.
-    Y,
-    /// An entity, by the data's number.
-    Constant(Entity),
-}
-
-/// A predicate applied to variables or constants.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Atom {
-    /// `p(a, b)`
-    Pair(Predicate, Term, Term),
-    /// `q(a)`
-    Own(Property, Term),
-    /// `a = c`: what it stands for is this entity.
-    Is(Term, Entity),
-}
-
-impl Atom {
-    /// Its variables, or the constants that stand for them; where there is one only, it stands twice.
-    pub fn terms(self) -> (Term, Term) {
-        match self {
-            Atom::Pair(_, a, b) => (a, b),
-            Atom::Own(_, a) | Atom::Is(a, _) => (a, a),
-        }
-    }
-
-    fn rename(self, name: &impl Fn(Term) -> Term) -> Self {
-        match self {
-            Atom::Pair(predicate, a, b) => Atom::Pair(predicate, name(a), name(b)),
-            Atom::Own(property, a) => Atom::Own(property, name(a)),
-            Atom::Is(a, entity) => Atom::Is(name(a), entity),
-        }
-    }
-}
-
-/// A body literal: one atom, or several read as *or*.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Literal {
-    atoms: Vec<Atom>,
-}
-
-impl Literal {
-    /// The disjunction of `atoms`, sorted, each once.
-    pub fn any_of(mut atoms: Vec<Atom>) -> Self {
-        atoms.sort_unstable();
-        atoms.dedup();
-        Literal { atoms }
-    }
-
-    /// The atoms of the disjunction.
-    pub fn atoms(&self) -> &[Atom] {
-        &self.atoms
-    }
-
-    /// Where it stands in a body: by its variables first, so that a body reads from X to Y.
-    fn place(&self) -> (Term, Term, &[Atom]) {
-        let (a, b) = self.atoms.first().map_or((Term::X, Term::X), |atom| atom.terms());
-        (a.min(b), a.max(b), &self.atoms)
-    }
-}
+use crate::graph::Predicate;
 
 /// A finished rule: `target(X, Y) :- body`, the same for all ways of naming its variables.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -220,24 +159,6 @@ impl Rule {
         })
     }
 
-    /// The same rule under other numbers of predicates and properties; none where one has no number.
-    pub fn renumbered(
-        &self,
-        predicate: impl Fn(Predicate) -> Option<Predicate>,
-        property: impl Fn(Property) -> Option<Property>,
-    ) -> Option<Rule> {
-        let atom = |atom: &Atom| match *atom {
-            Atom::Pair(p, a, b) => predicate(p).map(|p| Atom::Pair(p, a, b)),
-            Atom::Own(q, a) => property(q).map(|q| Atom::Own(q, a)),
-            Atom::Is(..) => Some(*atom),
-        };
-        let literal = |literal: &Literal| -> Option<Literal> {
-            Some(Literal::any_of(literal.atoms.iter().map(atom).collect::<Option<_>>()?))
-        };
-        let body: Option<Vec<Literal>> = self.body.iter().map(literal).collect();
-        Some(Rule::new(predicate(self.target)?, &body?).with_min_groundings(self.min_groundings))
-    }
-
     /// Whether `predicate` stands in the body.
     pub fn uses(&self, predicate: Predicate) -> bool {
         let atoms = self.body.iter().flat_map(|literal| &literal.atoms);
@@ -270,6 +191,7 @@ fn permutations(order: &mut Vec<u8>, from: usize, visit: &mut impl FnMut(&[u8]))
 mod tests {
     use super::Term::{X, Y, Z};
     use super::*;
+    use crate::graph::Property;
 
     fn p(number: u32, a: Term, b: Term) -> Literal {
         Literal::any_of(vec![Atom::Pair(Predicate(number), a, b)])

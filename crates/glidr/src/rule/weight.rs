@@ -44,7 +44,8 @@ impl From<f64> for Weight {
 
 impl fmt::Display for Weight {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.tail)?;
-        if self.tail.to_bits() == self.head.to_bits() { Ok(()) } else { write!(f, " / {}", self.head) }
+        // Added to 0, so that a negative zero has no sign.
+        write!(f, "{}", self.tail + 0.0)?;
+        if self.tail == self.head { Ok(()) } else { write!(f, " / {}", self.head + 0.0) }
     }
 }

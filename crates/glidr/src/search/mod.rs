@@ -246,6 +246,7 @@ impl Context<'_> {
         rule.renumbered(
             |predicate| names.predicates.find(model.predicates.name(predicate)),
             |property| names.properties.find(model.properties.name(property)),
+            |_| None,
         )
     }
 }

@@ -7,8 +7,8 @@ use serde::Serialize;
 
 use super::{Found, Limits, Solver};
 use crate::error::Result;
-use crate::graph::{Entity, Neighbours, Triple};
-use crate::rule::{Measures, Rule, share};
+use crate::graph::{Entity, KnowledgeGraph, Neighbours, Triple};
+use crate::rule::{Measures, Rule, RuleSet, WeightedRule, share};
 
 /// How well a rule's answers meet facts that were held out.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -70,6 +70,27 @@ impl Rule {
     /// Counts the rule on `facts`, within `limits`.
     pub fn measure(&self, facts: &Neighbours, limits: Limits) -> Result<Found<Measures>> {
         Ok(Solver::new(self, facts, limits)?.measure())
+    }
+}
+
+impl RuleSet {
+    /// Gives every rule without a weight its smoothed confidence on the graph's facts, counted within `limits`.
+    pub fn weigh(&mut self, graph: &KnowledgeGraph, limits: Limits) -> Result<()> {
+        self.weigh_by(|rule| {
+            let found = rule.measure(graph.neighbours(), limits)?;
+            let weighted = WeightedRule::of_measures(rule, found.value);
+            Ok(WeightedRule { measures: found.complete(), ..weighted })
+        })
+    }
+
+    /// Counts every rule on the graph's facts, each within `limits`, after [`RuleSet::weigh`]. What a limit cuts short is not
+    /// known, and has no measures.
+    pub fn measure(&mut self, graph: &KnowledgeGraph, limits: Limits) -> Result<()> {
+        self.weigh(graph, limits)?;
+        for weighted in self.rules_mut() {
+            weighted.measures = weighted.rule.measure(graph.neighbours(), limits)?.complete();
+        }
+        Ok(())
     }
 }
 

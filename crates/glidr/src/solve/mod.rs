@@ -54,6 +54,13 @@ pub struct Found<T> {
     pub ended: Ended,
 }
 
+impl<T> Found<T> {
+    /// What was found, if it is all there is.
+    pub fn complete(self) -> Option<T> {
+        (self.ended == Ended::Complete).then_some(self.value)
+    }
+}
+
 /// A rule ready to be evaluated on facts.
 pub struct Solver<'f> {
     rule: Rule,

@@ -262,7 +262,7 @@ impl Generator {
         let renumbered = |plant: &Plant| {
             plant
                 .rule
-                .renumbered(|old| Some(Predicate(predicate[old.index()])), Some)
+                .renumbered(|old| Some(Predicate(predicate[old.index()])), Some, Some)
                 .expect("all have a number")
         };
         Ok(Generated {

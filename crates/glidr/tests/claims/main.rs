@@ -9,6 +9,7 @@ mod oracle;
 mod paper;
 mod planted;
 mod ranking;
+mod rule_sets;
 mod searching;
 mod solving;
 mod sparse;

@@ -185,7 +185,7 @@ fn a_soft_rule_whose_weight_is_split_between_aunt_and_uncle_comes_apart_into_goo
     let answers =
         |rule: &Rule| Solver::new(rule, &facts, Limits::default()).expect("a sound rule").answers().value;
     let plain = model.ensembles[0].extract(&schema, Extraction::TopP(0.25));
-    let half = plain[0].0.renumbered(Some, Some).expect("the model and the data have the same numbers");
+    let half = plain[0].0.renumbered(Some, Some, Some).expect("the model and the data have the same numbers");
     assert_eq!(answers(&half).len(), 40, "top-p takes one half of the weight and loses the other");
     let rules: Vec<&Rule> = searched.rules[0].rules.iter().map(|weighed| &weighed.rule).collect();
     let covered: BTreeSet<_> = rules.iter().flat_map(|rule| answers(rule)).collect();

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use glidr::graph::{Id, Names, Vocabulary};
-use glidr::rule::{Atom, Clause, Literal, Rule, RuleNames, Term, Weight, parse_rules};
+use glidr::rule::{Atom, Clause, Literal, Measures, Rule, RuleNames, Term, Weight, parse_rules};
 use glidr::{Dataset, Entity, Predicate, Property};
 use proptest::prelude::*;
 
@@ -14,21 +14,28 @@ fn one(text: &str, names: &Vocabulary) -> glidr::Result<Rule> {
     }
 }
 
-fn rule_names(names: &Vocabulary) -> RuleNames<'_> {
-    RuleNames {
-        predicates: &names.predicates,
-        properties: &names.properties,
-        entities: Some(&names.entities),
-    }
-}
-
 /// Distinct names of any characters that data may hold.
-fn hostile<I: Id + std::fmt::Debug>(count: usize) -> impl Strategy<Value = Names<I>> {
+pub fn hostile<I: Id + std::fmt::Debug>(count: usize) -> impl Strategy<Value = Names<I>> {
     let name = prop_oneof![
-        "[^\t\n\r]{1,8}",
+        "[^\t]{1,8}",
         "[a-zA-Z_][a-z0-9_]{0,4}",
-        prop::sample::select(vec!["X", "Y", "Z1", "true", "/film/director", "it's", r"a\b", "a.b", "%"])
-            .prop_map(String::from),
+        prop::sample::select(vec![
+            "X",
+            "Y",
+            "Z1",
+            "true",
+            "/film/director",
+            "it's",
+            r"a\b",
+            r"\n",
+            "a\nb",
+            "\r",
+            "a.b",
+            "%",
+            "at",
+            "support 1"
+        ])
+        .prop_map(String::from),
     ];
     prop::collection::hash_set(name, count).prop_map(Names::new)
 }
@@ -42,37 +49,69 @@ fn term(number: u8) -> Term {
     }
 }
 
+/// Names of 3 predicates, 2 properties and 4 entities.
+pub fn vocabulary() -> impl Strategy<Value = Vocabulary> {
+    (hostile(3), hostile(2), hostile(4)).prop_map(|(predicates, properties, entities)| Vocabulary {
+        entities,
+        predicates,
+        properties,
+    })
+}
+
+/// A rule of the language over these numbers.
+pub fn rule() -> impl Strategy<Value = Rule> {
+    let fillers = prop::collection::vec((0u32..6, prop::bool::ANY), 1..4);
+    let literals = prop::collection::vec((0u8..24, 0u8..24, fillers, 0u8..3), 0..6);
+    (0u32..3, literals, 1u32..4).prop_map(|(target, draws, least)| {
+        let literal = |(a, b, fillers, kind): &(u8, u8, Vec<(u32, bool)>, u8)| {
+            let (a, b) = (term(*a), term(*b));
+            Literal::any_of(
+                fillers
+                    .iter()
+                    .map(|&(filler, turned)| match (kind, turned) {
+                        (0, _) => Atom::Own(Property(filler % 2), a),
+                        (1, true) => Atom::Is(a, Entity(filler % 4)),
+                        (1, false) => Atom::Pair(Predicate(filler % 3), a, a),
+                        (_, true) => Atom::Pair(Predicate(filler % 3), b, a),
+                        _ => Atom::Pair(Predicate(filler % 3), a, b),
+                    })
+                    .collect(),
+            )
+        };
+        let literals: Vec<Literal> = draws.iter().map(literal).collect();
+        let rule = Rule::new(Predicate(target), &literals);
+        if rule.variables() > 2 { rule.with_min_groundings(least) } else { rule }
+    })
+}
+
+/// What may be counted of a rule.
+pub fn measures() -> impl Strategy<Value = Measures> {
+    [0usize..50, 0..50, 0..50, 0..50].prop_map(|[support, unknown, wrong, missed]| {
+        let pca_body = support + wrong;
+        Measures { support, pca_body, body: pca_body + unknown, facts: support + missed }
+    })
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn a_printed_rule_is_read_as_the_same_rule_and_printed_the_same(
-        (predicates, properties, entities) in (hostile(3), hostile(2), hostile(4)),
-        draws in prop::collection::vec((0u8..24, 0u8..24, prop::collection::vec((0u32..6, prop::bool::ANY), 1..4), 0u8..3), 0..6),
+        names in vocabulary(),
+        rule in rule(),
         number in prop::option::of((0.0f64..1.0, prop::option::of(0.0f64..1.0))),
-        least in 1u32..4,
+        counted in prop::option::of(measures()),
     ) {
-        let names = Vocabulary { entities, predicates, properties };
-        let literals: Vec<Literal> = draws.iter().map(|(a, b, fillers, kind)| {
-            let (a, b) = (term(*a), term(*b));
-            Literal::any_of(fillers.iter().map(|&(filler, turned)| match (kind, turned) {
-                (0, _) => Atom::Own(Property(filler % 2), a),
-                (1, true) => Atom::Is(a, Entity(filler % 4)),
-                (1, false) => Atom::Pair(Predicate(filler % 3), a, a),
-                (_, true) => Atom::Pair(Predicate(filler % 3), b, a),
-                _ => Atom::Pair(Predicate(filler % 3), a, b),
-            }).collect())
-        }).collect();
-        let rule = Rule::new(Predicate(0), &literals);
-        let rule = if rule.variables() > 2 { rule.with_min_groundings(least) } else { rule };
-        let plain = rule.show(rule_names(&names));
+        let plain = rule.show(RuleNames::from(&names));
         let number = number.map(|(tail, head)| Weight { tail, head: head.unwrap_or(tail) });
         let text = number.map_or(plain.clone(), |number| format!("{number} :: {plain}"));
+        let text = counted.map_or(text.clone(), |counted| format!("{text} % {counted}"));
         prop_assert_eq!(&one(&text, &names).expect("what was printed can be read"), &rule);
         match &parse_rules(Path::new("r"), &text).expect("readable")[..] {
             [Clause::Rule(written)] => {
                 prop_assert_eq!(written.to_string(), text);
                 prop_assert_eq!(written.weight, number);
+                prop_assert_eq!(written.measures, counted);
             }
             other => prop_assert!(false, "{other:?}"),
         }
@@ -126,7 +165,7 @@ fn an_error_points_at_its_line_and_column() {
         ),
         (
             "uncle(X, Y) :- at least 2: brother(X, Y).",
-            "my.rules:1:1: a body that must hold in at least 2 ways",
+            "my.rules:1:1: a body that must have at least 2 groundings",
         ),
         ("uncle(X, Y) :- brother(X, Z), at least 2: son(X, Z).", "my.rules:1:34: a predicate's name must be"),
         ("uncle(X, X) :- brother(X, Y).", "my.rules:1:1: the head must have two different variables"),

@@ -2,11 +2,11 @@
 
 use std::fmt;
 
-use super::parse::Wrong;
+use super::parser::Wrong;
 
 /// A place in a text, both counted from 1; columns count characters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Mark {
+pub(super) struct Position {
     /// The line.
     pub line: usize,
     /// The column.
@@ -38,21 +38,21 @@ impl fmt::Display for Token {
 
 pub(super) struct Lexer<'t> {
     rest: std::iter::Peekable<std::str::Chars<'t>>,
-    mark: Mark,
+    at: Position,
 }
 
 impl<'t> Lexer<'t> {
     pub fn new(text: &'t str) -> Self {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        Lexer { rest: text.chars().peekable(), mark: Mark { line: 1, column: 1 } }
+        Lexer { rest: text.chars().peekable(), at: Position { line: 1, column: 1 } }
     }
 
     fn step(&mut self) -> Option<char> {
         let letter = self.rest.next()?;
         if letter == '\n' {
-            self.mark = Mark { line: self.mark.line + 1, column: 1 };
+            self.at = Position { line: self.at.line + 1, column: 1 };
         } else {
-            self.mark.column += 1;
+            self.at.column += 1;
         }
         Some(letter)
     }
@@ -66,8 +66,17 @@ impl<'t> Lexer<'t> {
         word
     }
 
+    /// The comment that stands behind the last token on its line, without the sign, and where it starts.
+    pub fn comment_behind(&mut self) -> (String, Position) {
+        self.take_while(|letter| letter.is_whitespace() && letter != '\n');
+        let at = self.at;
+        let is_comment = self.rest.peek() == Some(&'%');
+        let text = if is_comment { self.take_while(|letter| letter != '\n') } else { String::new() };
+        (text.strip_prefix('%').unwrap_or_default().trim().to_owned(), at)
+    }
+
     /// The next token and where it starts; `%` starts a comment.
-    pub fn next(&mut self) -> Result<(Token, Mark), Wrong> {
+    pub fn next(&mut self) -> Result<(Token, Position), Wrong> {
         loop {
             self.take_while(char::is_whitespace);
             if self.rest.peek() != Some(&'%') {
@@ -75,11 +84,11 @@ impl<'t> Lexer<'t> {
             }
             self.take_while(|letter| letter != '\n');
         }
-        let mark = self.mark;
-        let wrong = |finding: String| Wrong { mark, finding };
+        let at = self.at;
+        let wrong = |finding: String| Wrong { at, finding };
         let token = match self.rest.peek().copied() {
             None => Token::End,
-            Some('\'') => Token::Quoted(self.quoted(mark)?),
+            Some('\'') => Token::Quoted(self.quoted(at)?),
             Some(letter) if letter.is_alphabetic() || letter == '_' => {
                 Token::Word(self.take_while(|letter| letter.is_alphanumeric() || letter == '_'))
             }
@@ -126,25 +135,30 @@ impl<'t> Lexer<'t> {
                 }
             }
         };
-        Ok((token, mark))
+        Ok((token, at))
     }
 
-    fn quoted(&mut self, mark: Mark) -> Result<String, Wrong> {
+    fn quoted(&mut self, at: Position) -> Result<String, Wrong> {
         self.step();
         let mut name = String::new();
         loop {
             match self.step() {
                 Some('\'') => return Ok(name),
                 Some('\\') => {
-                    let Some(letter @ ('\\' | '\'')) = self.step() else {
-                        let finding = r"a backslash in quotes must stand before ' or \, but this does not";
-                        return Err(Wrong { mark, finding: finding.into() });
-                    };
-                    name.push(letter);
+                    name.push(match self.step() {
+                        Some(letter @ ('\\' | '\'')) => letter,
+                        Some('n') => '\n',
+                        Some('r') => '\r',
+                        _ => {
+                            let finding =
+                                r"a backslash in quotes must stand before ', \, n or r, but this does not";
+                            return Err(Wrong { at, finding: finding.into() });
+                        }
+                    });
                 }
                 None | Some('\n') => {
                     return Err(Wrong {
-                        mark,
+                        at,
                         finding: "a quoted name must end on its line, but does not".into(),
                     });
                 }

@@ -1,8 +1,8 @@
 //! Rules as text: `uncle(X, Y) :- brother(X, Z1), (mother(Z1, Y) ; father(Z1, Y)).`, and where a body must hold
-//! in several ways, `colleague(X, Y) :- at least 3: worked_on(X, Z1), worked_on(Y, Z1).`
+//! for several groundings, `colleague(X, Y) :- at least 3: worked_on(X, Z1), worked_on(Y, Z1).`
 
 use super::{Atom, Literal, Rule, Term};
-use crate::graph::{Entity, Names, Predicate, Property};
+use crate::graph::{Entity, Names, Predicate, Property, Vocabulary};
 
 /// The names that a rule is printed with.
 #[derive(Clone, Copy, Debug)]
@@ -35,7 +35,7 @@ impl Rule {
     }
 }
 
-/// What stands before a body that must hold in several ways.
+/// What stands before a body that must have several groundings.
 pub(super) fn at_least(min_groundings: u32) -> String {
     if min_groundings > 1 { format!("at least {min_groundings}: ") } else { String::new() }
 }
@@ -96,7 +96,7 @@ pub fn quoted(name: &str) -> String {
 }
 
 fn escaped(name: &str) -> String {
-    name.replace('\\', "\\\\").replace('\'', "\\'")
+    name.replace('\\', r"\\").replace('\'', r"\'").replace('\n', r"\n").replace('\r', r"\r")
 }
 
 /// A constant's name as it stands in a rule: bare if it is a plain word with a small first letter,
@@ -106,6 +106,20 @@ pub fn quoted_constant(name: &str) -> String {
         return quoted(name);
     }
     format!("'{}'", escaped(name))
+}
+
+/// A predicate's name as an argument: quoted wherever it could be read as something else.
+pub(super) fn quoted_argument(name: &str) -> String {
+    let shown = quoted(name);
+    let is_safe = shown.starts_with(|first: char| first.is_ascii_lowercase() || first == '\'');
+    if is_safe { shown } else { format!("'{shown}'") }
+}
+
+impl<'a> From<&'a Vocabulary> for RuleNames<'a> {
+    fn from(names: &'a Vocabulary) -> Self {
+        let entities = Some(&names.entities);
+        RuleNames { predicates: &names.predicates, properties: &names.properties, entities }
+    }
 }
 
 #[cfg(test)]
