@@ -7,11 +7,15 @@ use super::distinct::Distinct;
 use super::divide;
 use super::formats::tsv::RawFact;
 use super::intern::Interner;
+use super::names::Strings;
 use super::{
     DataWarnings, Dataset, Entity, Leakage, Names, Predicate, Property, PropertyFact, Split, Triple,
     Vocabulary,
 };
 use crate::error::{Error, Result};
+
+/// So many triples are looked up at once.
+const BATCH: usize = 256;
 
 /// Collects facts by name, split by split.
 ///
@@ -33,6 +37,9 @@ pub struct DatasetBuilder {
     entities: Interner,
     predicates: Interner,
     properties: Interner,
+    /// Triples whose heads and tails are not looked up yet, and those.
+    waiting: Vec<(Split, Predicate)>,
+    waiting_ends: Strings,
     triples: [Distinct<Triple>; 4],
     property_facts: [Distinct<PropertyFact>; 4],
     /// The first name that cannot be one.
@@ -79,7 +86,7 @@ impl DatasetBuilder {
     /// The data set; where *facts* was given nothing, *train* is divided 3:1 by `seed`.
     ///
     /// A name that is empty or holds a tab or a line break is refused.
-    pub fn build(self, seed: u64) -> Result<Dataset> {
+    pub fn build(mut self, seed: u64) -> Result<Dataset> {
         if !self.has_background() {
             let finding = "facts and train must hold at least one triple, but hold none";
             return Err(Error::data(self.source, finding));
@@ -100,23 +107,38 @@ impl DatasetBuilder {
     }
 
     /// Whether *facts* or *train* has a triple.
-    pub(super) fn has_background(&self) -> bool {
+    pub(super) fn has_background(&mut self) -> bool {
+        self.number_waiting();
         self.triples[..=Split::Train as usize].iter().any(|facts| !facts.is_empty())
     }
 
     /// Adds one fact.
     pub(super) fn add(&mut self, split: Split, fact: RawFact) {
         match fact {
-            RawFact::Triple(head, predicate, tail) => self.triples[split as usize].push(Triple {
-                head: Entity(self.entities.intern(head)),
-                predicate: Predicate(self.predicates.intern(predicate)),
-                tail: Entity(self.entities.intern(tail)),
-            }),
+            RawFact::Triple(head, predicate, tail) => {
+                self.waiting.push((split, Predicate(self.predicates.intern(predicate))));
+                self.waiting_ends.push(head);
+                self.waiting_ends.push(tail);
+                if self.waiting.len() >= BATCH {
+                    self.number_waiting();
+                }
+            }
             RawFact::Property(entity, property) => self.property_facts[split as usize].push(PropertyFact {
                 entity: Entity(self.entities.intern(entity)),
                 property: Property(self.properties.intern(property)),
             }),
         }
+    }
+
+    /// Gives the triples that wait their numbers.
+    fn number_waiting(&mut self) {
+        let ends = self.entities.intern_all(&self.waiting_ends);
+        for (&(split, predicate), ends) in self.waiting.iter().zip(ends.chunks_exact(2)) {
+            let (head, tail) = (Entity(ends[0]), Entity(ends[1]));
+            self.triples[split as usize].push(Triple { head, predicate, tail });
+        }
+        self.waiting.clear();
+        self.waiting_ends.clear();
     }
 
     fn check<const N: usize>(&mut self, names: [&str; N]) {
@@ -132,7 +154,8 @@ impl DatasetBuilder {
     }
 
     /// Gives every name its number, in the order of the names, and every fact the numbers of its names.
-    pub(super) fn numbered(self) -> Result<Numbered> {
+    fn numbered(mut self) -> Result<Numbered> {
+        self.number_waiting();
         if let Some(finding) = self.refused {
             return Err(Error::data(self.source, finding));
         }

@@ -172,11 +172,11 @@ impl Dataset {
     /// Facts are hashed by predicate, then in their order.
     fn hash_split(&self, split: Split, hash: &mut Sha256) {
         hash_line(hash, [split.name()]);
-        let mut facts: Vec<&Triple> = self.split(split).iter().collect();
-        facts.sort_by_key(|fact| fact.predicate);
+        let mut facts = self.split(split).to_vec();
+        facts.sort_unstable_by_key(|fact| (fact.predicate, fact.head, fact.tail));
         for Triple { head, predicate, tail } in facts {
-            let (head, tail) = (self.names.entities.name(*head), self.names.entities.name(*tail));
-            hash_line(hash, [head, self.names.predicates.name(*predicate), tail]);
+            let (head, tail) = (self.names.entities.name(head), self.names.entities.name(tail));
+            hash_line(hash, [head, self.names.predicates.name(predicate), tail]);
         }
     }
 }

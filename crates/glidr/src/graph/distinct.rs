@@ -1,7 +1,7 @@
 //! A list that drops repeats while it grows.
 
 /// Shorter lists are not looked through for repeats.
-const MIN_LIMIT: usize = 1 << 16;
+const MIN_LIMIT: usize = 1 << 20;
 
 /// Facts as they come, each once: repeats are dropped whenever the list has doubled, so that memory is
 /// that of the distinct facts and not of the lines.
@@ -55,12 +55,12 @@ mod tests {
     fn repeats_are_dropped_and_counted_and_take_no_room() {
         let mut list = Distinct::default();
         assert!(list.is_empty());
-        for number in 0..10 * MIN_LIMIT {
+        for number in 0..3 * MIN_LIMIT {
             list.push(number % 100);
         }
         assert!(list.facts.capacity() <= 2 * MIN_LIMIT);
         let (facts, repeats) = list.renumbered(|number| 100 - number);
         assert_eq!(facts, (1..=100).collect::<Vec<_>>());
-        assert_eq!(repeats, 10 * MIN_LIMIT - 100);
+        assert_eq!(repeats, 3 * MIN_LIMIT - 100);
     }
 }

@@ -42,15 +42,39 @@ impl Strings {
         (0..self.len()).map(|place| self.at(place))
     }
 
+    /// A byte of the string at `place`: reading it brings the string near.
+    pub fn touch(&self, place: usize) -> u8 {
+        let end = self.ends.get(place).copied().unwrap_or(0);
+        self.text.as_bytes().get(end.wrapping_sub(1)).copied().unwrap_or(0)
+    }
+
     fn at(&self, place: usize) -> &str {
         self.get(place).expect("a string that is there")
     }
 
+    /// Forgets all strings.
+    pub fn clear(&mut self) {
+        self.text.clear();
+        self.ends.clear();
+    }
+
     /// The places of the strings in the bytewise order of the strings.
+    ///
+    /// Most are told apart by the eight bytes after what all begin with, without looking at the strings.
     pub fn order(&self) -> Vec<u32> {
-        let mut order: Vec<u32> = (0..self.len() as u32).collect();
-        order.sort_unstable_by_key(|&place| self.at(place as usize));
-        order
+        let first = self.get(0).unwrap_or_default().as_bytes();
+        let alike = |name: &str| first.iter().zip(name.as_bytes()).take_while(|(a, b)| a == b).count();
+        let prefix = self.iter().map(alike).min().unwrap_or(0);
+        let key = |name: &str| {
+            let mut bytes = [0; 8];
+            bytes.iter_mut().zip(&name.as_bytes()[prefix..]).for_each(|(byte, &of)| *byte = of);
+            u64::from_be_bytes(bytes)
+        };
+        let mut order: Vec<(u64, u32)> = self.iter().map(key).zip(0..).collect();
+        order.sort_unstable_by(|a, b| {
+            a.0.cmp(&b.0).then_with(|| self.at(a.1 as usize).cmp(self.at(b.1 as usize)))
+        });
+        order.into_iter().map(|(_, place)| place).collect()
     }
 
     /// The same strings in another order.

@@ -49,7 +49,7 @@ impl Dataset {
         P: AsRef<str>,
         T: AsRef<str>,
     {
-        let builder = DatasetBuilder::new("triples").triples(Split::Train, triples);
+        let mut builder = DatasetBuilder::new("triples").triples(Split::Train, triples);
         if !builder.has_background() {
             return builder.build(seed);
         }
