@@ -4,13 +4,12 @@
 //! the end names are sorted, so that the order of the facts changes nothing.
 
 use super::distinct::Distinct;
-use super::divide;
 use super::formats::tsv::RawFact;
 use super::intern::Interner;
-use super::names::Strings;
+use super::numbered::Numbered;
+use super::strings::Strings;
 use super::{
-    DataWarnings, Dataset, Entity, Leakage, Names, Predicate, Property, PropertyFact, Split, Triple,
-    Vocabulary,
+    DataWarnings, Dataset, Entity, Names, Predicate, Property, PropertyFact, Split, Triple, Vocabulary,
 };
 use crate::error::{Error, Result};
 
@@ -188,47 +187,6 @@ impl DatasetBuilder {
         });
         let warnings = DataWarnings { duplicates, ..DataWarnings::default() };
         Ok(Numbered { source: self.source, names, triples, properties, warnings })
-    }
-}
-
-/// Facts by number, sorted and distinct in every split.
-pub(super) struct Numbered {
-    source: String,
-    names: Vocabulary,
-    triples: [Vec<Triple>; 4],
-    properties: [Vec<PropertyFact>; 4],
-    warnings: DataWarnings,
-}
-
-impl Numbered {
-    /// Divides *train* by `seed` into *facts* and *train*; properties become *facts*.
-    pub fn divide_train(&mut self, seed: u64) {
-        let [facts, train, ..] = &mut self.triples;
-        [*facts, *train] = divide::three_to_one(std::mem::take(train), seed);
-        self.properties[0] = std::mem::take(&mut self.properties[1]);
-        self.warnings.divided_by_seed = true;
-    }
-
-    /// Divides *train* by `seed` into all four splits.
-    pub fn divide_all(&mut self, seed: u64) {
-        let [_, train, valid, test] = &mut self.triples;
-        [*train, *valid, *test] = divide::hold_out(std::mem::take(train), seed);
-        self.divide_train(seed);
-    }
-
-    /// The data set, with warnings about it.
-    pub fn into_dataset(self) -> Dataset {
-        let Numbered { source, names, triples, properties, mut warnings } = self;
-        warnings.leakage = Leakage::find(&names, &triples, &properties);
-        let [facts, train, valid, test] = properties;
-        warnings.properties_left_out = valid.len() + test.len();
-        let mut property_facts = [facts, train].concat();
-        property_facts.sort_unstable();
-        property_facts.dedup();
-        let graphs = Default::default();
-        let mut data = Dataset { source, names, splits: triples, property_facts, warnings, graphs };
-        data.find_unseen();
-        data
     }
 }
 

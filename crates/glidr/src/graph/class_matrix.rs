@@ -5,11 +5,11 @@
 //! pairs but only 2,531 classes, so a slot's soft adjacency matrix **M** (`eq:soft_adj_mtx`) is
 //! one short table from class to value, and never built dense.
 
-use super::classes::ClassFinder;
+use super::classes::{ClassFinder, Properties};
 use super::{Classes, Link, Member, PropertyFact, Sizes, Triple};
 
 /// Graphs with more entities are never treated as dense.
-const LARGEST_DENSE: usize = 256;
+const MAX_DENSE: usize = 256;
 
 /// The background graph 𝒢: who is linked to whom, and how.
 #[derive(Clone, Debug)]
@@ -106,7 +106,7 @@ impl ClassMatrix {
             for link in self.row(entity) {
                 if inverse[link.class as usize] == u32::MAX {
                     let back = self.class(entity, link.entity as usize);
-                    inverse[link.class as usize] = back.expect("every pair is linked both ways");
+                    inverse[link.class as usize] = back.expect("every pair is linked in both directions");
                 }
             }
         }
@@ -124,7 +124,7 @@ impl ClassMatrix {
         self.place(from, to).map(|place| self.links[place].class)
     }
 
-    /// Where the link of the ordered pair (`from` → `to`) stands.
+    /// The place of the link of the ordered pair (`from` → `to`).
     pub(super) fn place(&self, from: usize, to: usize) -> Option<usize> {
         let found = self.row(to).binary_search_by_key(&(from as u32), |link| link.entity);
         found.ok().map(|place| self.start[to] + place)
@@ -157,8 +157,7 @@ impl ClassMatrix {
 
     /// Whether so many pairs are linked that messages are better sent as dense products.
     pub fn is_dense(&self) -> bool {
-        self.sizes.entities <= LARGEST_DENSE
-            && 4 * self.links.len() >= self.sizes.entities * self.sizes.entities
+        self.sizes.entities <= MAX_DENSE && 4 * self.links.len() >= self.sizes.entities * self.sizes.entities
     }
 
     /// The share of all links that lie within two steps of an entity, on average: how far a
@@ -189,40 +188,6 @@ impl ClassMatrix {
     /// The sets of properties that occur.
     pub fn kinds(&self) -> &Classes {
         &self.kinds
-    }
-}
-
-/// Each entity's set of properties, and how many property facts there are.
-struct Properties {
-    kind: Vec<u32>,
-    kinds: Classes,
-    count: usize,
-}
-
-impl Properties {
-    /// Property facts are numbered from `first`.
-    fn new(
-        entities: usize,
-        first: usize,
-        property_facts: impl Iterator<Item = (PropertyFact, f32)>,
-        shared: bool,
-    ) -> Self {
-        let mut of: Vec<Vec<Member>> = vec![Vec::new(); entities];
-        for (number, (fact, value)) in property_facts.enumerate() {
-            let fact_number = if shared { u32::MAX } else { (first + number) as u32 };
-            of[fact.entity.index()].push(Member { filler: fact.property.0, value, fact: fact_number });
-        }
-        let (mut finder, mut count) = (ClassFinder::new(shared), 0);
-        let mut kind = Vec::with_capacity(entities);
-        for mut members in of {
-            members.sort_unstable_by_key(|member| member.filler);
-            if shared {
-                members.dedup_by_key(|member| member.filler);
-            }
-            count += members.len();
-            kind.push(finder.class(&members));
-        }
-        Properties { kind, kinds: finder.classes, count }
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use super::PropertyFact;
+
 /// One entry of a row: a neighbour and the class of the ordered pair (neighbour → row's entity).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Link {
@@ -78,5 +80,39 @@ impl ClassFinder {
         let class = self.classes.push(members);
         self.found.insert(key, class);
         class
+    }
+}
+
+/// Each entity's set of properties, and how many property facts there are.
+pub(super) struct Properties {
+    pub kind: Vec<u32>,
+    pub kinds: Classes,
+    pub count: usize,
+}
+
+impl Properties {
+    /// Property facts are numbered from `first`.
+    pub fn new(
+        entities: usize,
+        first: usize,
+        property_facts: impl Iterator<Item = (PropertyFact, f32)>,
+        shared: bool,
+    ) -> Self {
+        let mut of: Vec<Vec<Member>> = vec![Vec::new(); entities];
+        for (number, (fact, value)) in property_facts.enumerate() {
+            let fact_number = if shared { u32::MAX } else { (first + number) as u32 };
+            of[fact.entity.index()].push(Member { filler: fact.property.0, value, fact: fact_number });
+        }
+        let (mut finder, mut count) = (ClassFinder::new(shared), 0);
+        let mut kind = Vec::with_capacity(entities);
+        for mut members in of {
+            members.sort_unstable_by_key(|member| member.filler);
+            if shared {
+                members.dedup_by_key(|member| member.filler);
+            }
+            count += members.len();
+            kind.push(finder.class(&members));
+        }
+        Properties { kind, kinds: finder.classes, count }
     }
 }

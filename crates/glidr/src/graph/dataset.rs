@@ -120,7 +120,7 @@ impl Dataset {
         &self.warnings
     }
 
-    /// The positives of training: *train* without what already stands in *facts*.
+    /// The positives of training: *train* without what is in *facts*.
     pub fn positives(&self, target: Predicate) -> Vec<(Entity, Entity)> {
         let facts: HashSet<&Triple> =
             self.split(Split::Facts).iter().filter(|fact| fact.predicate == target).collect();
@@ -142,7 +142,7 @@ impl Dataset {
     pub fn irreflexive(&self) -> Vec<bool> {
         let mut seen = vec![[false; 2]; self.names.predicates.len()];
         for fact in self.split(Split::Facts).iter().chain(self.split(Split::Train)) {
-            seen[fact.predicate.0 as usize][usize::from(fact.head == fact.tail)] = true;
+            seen[fact.predicate.index()][usize::from(fact.head == fact.tail)] = true;
         }
         seen.into_iter().map(|[apart, with_itself]| apart && !with_itself).collect()
     }

@@ -3,7 +3,7 @@
 //! Only the trees are written down: who married whom, and their children. The 112 facts are
 //! derived from them. The paper names this data in `sec:hyperparams`.
 
-/// A couple and its children; husbands stand first.
+/// A couple and its children; husbands come first.
 struct Couple {
     husband: &'static str,
     wife: &'static str,
@@ -93,7 +93,7 @@ mod tests {
             *count.entry(*predicate).or_insert(0) += 1;
         }
         assert_eq!((people.len(), count.len(), facts.len()), (24, 12, 112));
-        assert_eq!(facts.iter().collect::<BTreeSet<_>>().len(), 112, "no fact stands twice");
+        assert_eq!(facts.iter().collect::<BTreeSet<_>>().len(), 112, "no fact is repeated");
         assert_eq!((count["husband"], count["father"], count["uncle"], count["brother"]), (10, 12, 8, 6));
     }
 

@@ -5,7 +5,7 @@
 use std::hash::{BuildHasher, RandomState};
 use std::hint::black_box;
 
-use super::names::Strings;
+use super::strings::Strings;
 
 /// A free place of the table.
 const FREE: u32 = u32::MAX;

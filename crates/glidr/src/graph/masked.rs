@@ -1,7 +1,7 @@
-//! A graph from which facts of one predicate can be taken out for a while.
+//! A graph in which facts of one predicate can be masked.
 //!
-//! Learning from *all* known facts asks about a fact while it stands in the background; the facts
-//! of a batch are taken out for its step, so that no rule proves a fact by itself.
+//! Learning from *all* known facts asks about facts that are in the background. The facts of a
+//! batch are masked for its step, so that no rule proves a fact by itself.
 
 use std::collections::HashMap;
 
@@ -104,7 +104,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_veiled_graph_is_the_graph_built_without_the_facts(
+        fn a_masked_graph_is_the_graph_built_without_the_facts(
             facts in prop::collection::btree_set((0u32..5, 0u32..3, 0u32..5), 1..40),
             picks in prop::collection::vec(prop::collection::vec(0usize..40, 0..8), 1..4),
         ) {
@@ -120,7 +120,7 @@ mod tests {
                 prop_assert_eq!(fillers(masked), fillers(&ClassMatrix::new(Sizes { entities: 5, predicates: 3, properties: 0 }, &rest, &[])));
                 for entity in 0..5 {
                     for link in masked.row(entity) {
-                        let back = masked.class(entity, link.entity as usize).expect("linked both ways");
+                        let back = masked.class(entity, link.entity as usize).expect("linked in both directions");
                         prop_assert_eq!(masked.inverse(link.class), back);
                     }
                 }

@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_positive_never_stands_in_the_background() {
+    fn a_positive_is_never_in_the_background() {
         let folder = folder(&[("facts.txt", "a\tp\tb\n"), ("train.txt", "a\tp\tb\nb\tp\tc\n")]);
         let data = Dataset::open(folder.path(), 0).expect("a sound folder");
         assert_eq!(data.positives(Predicate(0)), [(Entity(1), Entity(2))]);

@@ -1,15 +1,15 @@
-//! The join: which values a variable can take, and in how many ways the rest can be grounded.
+//! The join: which values a variable can take, and how many groundings the rest has.
 //!
 //! A variable with one open neighbour is *eliminated*: its domain is sent across its link and
 //! narrows the neighbour's, which is exact and costs no more than the facts it walks. Where only
-//! loops are left, the join *branches* on the variable of most links: each of its values narrows
+//! loops are left, the join *branches* on the variable with the most links: each of its values narrows
 //! all its neighbours by intersecting sorted lists, until the loop is cut. So trees cost what their
 //! facts cost, and a clique is joined variable by variable, as worst-case-optimal joins do.
 
 use std::time::Instant;
 
+use super::constraints::Constraints;
 use super::domain::{Adder, Domain};
-use super::query::Query;
 use super::sets::each_common;
 use crate::graph::{Neighbours, Triple};
 
@@ -22,16 +22,16 @@ pub(super) struct State {
     pub domains: Vec<Domain>,
     /// Which variables are neither bound nor eliminated.
     pub open: u16,
-    /// In how many ways the parts that are gone and hang on nothing can be grounded.
-    pub ways: u64,
+    /// How many groundings the parts have that are gone and hang on nothing.
+    pub groundings: u64,
 }
 
 /// One walk of the join over facts.
 pub(super) struct Join<'a> {
-    query: &'a Query,
+    constraints: &'a Constraints,
     facts: &'a Neighbours,
     without: Option<Triple>,
-    /// Ways are counted up to this; 1 asks only for existence.
+    /// Groundings are counted up to this; 1 asks only for existence.
     cap: u64,
     deadline: Option<Instant>,
     work: usize,
@@ -42,25 +42,25 @@ pub(super) struct Join<'a> {
 
 impl<'a> Join<'a> {
     pub fn new(
-        query: &'a Query,
+        constraints: &'a Constraints,
         facts: &'a Neighbours,
         without: Option<Triple>,
         cap: u64,
         deadline: Option<Instant>,
     ) -> Self {
         let adder = Adder::new(facts.entities());
-        Join { query, facts, without, cap, deadline, work: 0, out_of_time: false, adder }
+        Join { constraints, facts, without, cap, deadline, work: 0, out_of_time: false, adder }
     }
 
     /// The body before anything is bound.
     pub fn start(&self) -> State {
-        let own = self.query.own_domains(self.facts, self.without);
-        let domain = |values: Option<Vec<u32>>| Domain { values, ways: None };
-        let holds = self.query.ground_holds(self.facts, self.without);
+        let own = self.constraints.own_domains(self.facts, self.without);
+        let domain = |values: Option<Vec<u32>>| Domain { values, groundings: None };
+        let holds = self.constraints.ground_holds(self.facts, self.without);
         State {
             domains: own.into_iter().map(domain).collect(),
-            open: (1 << self.query.variables) - 1,
-            ways: u64::from(holds),
+            open: (1 << self.constraints.variables) - 1,
+            groundings: u64::from(holds),
         }
     }
 
@@ -69,31 +69,31 @@ impl<'a> Join<'a> {
         let domain = &state.domains[variable];
         if let Some(values) = &domain.values {
             let Ok(place) = values.binary_search(&value) else { return false };
-            state.ways = state.ways.saturating_mul(domain.ways(place)).min(self.cap);
+            state.groundings = state.groundings.saturating_mul(domain.groundings(place)).min(self.cap);
         }
         state.open &= !(1 << variable);
-        for &(other, link) in self.query.beside(variable) {
+        for &(other, link) in self.constraints.beside(variable) {
             if state.open & (1 << other) == 0 {
                 continue;
             }
-            let list = self.query.across(link, variable, value, self.facts, self.without);
+            let list = self.constraints.across(link, variable, value, self.facts, self.without);
             self.work += list.len() + 1;
             state.domains[other].narrow_to(&list);
             if state.domains[other].is_empty(self.facts.entities()) {
                 return false;
             }
         }
-        state.ways > 0
+        state.groundings > 0
     }
 
-    /// In how many ways, up to the cap, the open variables can be grounded.
+    /// How many groundings, up to the cap, the open variables have.
     pub fn count(&mut self, state: State) -> u64 {
         self.project(state, None).1
     }
 
-    /// The values that `target` can take, each with its ways; without a target, the ways alone.
+    /// The values that `target` can take, each with its groundings; without a target, their count alone.
     pub fn project(&mut self, mut state: State, target: Option<usize>) -> (Domain, u64) {
-        if state.ways == 0 || !self.eliminate(&mut state, target) || self.is_late() {
+        if state.groundings == 0 || !self.eliminate(&mut state, target) || self.is_late() {
             return (Domain::EMPTY, 0);
         }
         let wanted = target.map_or(0, |variable| 1 << variable);
@@ -109,20 +109,20 @@ impl<'a> Join<'a> {
                 continue;
             }
             if target == Some(branch) {
-                let ways = self.count(inner);
-                if ways > 0 {
-                    sums.add(&[value], ways, self.cap);
+                let groundings = self.count(inner);
+                if groundings > 0 {
+                    sums.add(&[value], groundings, self.cap);
                 }
                 continue;
             }
-            let (found, ways) = self.project(inner, target);
+            let (found, groundings) = self.project(inner, target);
             if self.out_of_time {
                 return (Domain::EMPTY, 0);
             }
-            total = total.saturating_add(ways).min(self.cap);
+            total = total.saturating_add(groundings).min(self.cap);
             if let (Some(target), Some(values)) = (target, &found.values) {
                 for (place, value) in values.iter().enumerate() {
-                    sums.add(&[*value], found.ways(place), self.cap);
+                    sums.add(&[*value], found.groundings(place), self.cap);
                 }
                 if self.cap == 1 {
                     state.domains[target].drop_values(values); // proved once is enough
@@ -139,14 +139,14 @@ impl<'a> Join<'a> {
 
     /// The result once only the target is open.
     fn finished(&self, mut state: State, target: Option<usize>) -> (Domain, u64) {
-        let Some(target) = target else { return (Domain::EMPTY, state.ways) };
+        let Some(target) = target else { return (Domain::EMPTY, state.groundings) };
         let mut domain = std::mem::replace(&mut state.domains[target], Domain::EMPTY);
         domain.values.get_or_insert_with(|| (0..self.facts.entities() as u32).collect());
         if self.cap > 1 {
-            let ways: Vec<u64> = (0..domain.len(self.facts.entities()))
-                .map(|place| domain.ways(place).saturating_mul(state.ways).min(self.cap))
+            let groundings: Vec<u64> = (0..domain.len(self.facts.entities()))
+                .map(|place| domain.groundings(place).saturating_mul(state.groundings).min(self.cap))
                 .collect();
-            domain.ways = Some(ways);
+            domain.groundings = Some(groundings);
         }
         let total = domain.total(self.facts.entities(), self.cap);
         (domain, total)
@@ -159,21 +159,21 @@ impl<'a> Join<'a> {
         while !self.out_of_time {
             let open = |state: &State, v: usize| state.open & (1 << v) != 0;
             let degree = |state: &State, v: usize| {
-                self.query.beside(v).iter().filter(|(other, _)| open(state, *other)).count()
+                self.constraints.beside(v).iter().filter(|(other, _)| open(state, *other)).count()
             };
-            let next = (0..self.query.variables)
+            let next = (0..self.constraints.variables)
                 .filter(|&v| open(state, v) && kept & (1 << v) == 0)
                 .find(|&v| degree(state, v) <= 1);
             let Some(variable) = next else { return true };
             let neighbour =
-                self.query.beside(variable).iter().find(|(other, _)| open(state, *other)).copied();
+                self.constraints.beside(variable).iter().find(|(other, _)| open(state, *other)).copied();
             state.open &= !(1 << variable);
             let domain = std::mem::replace(&mut state.domains[variable], Domain::EMPTY);
             match neighbour {
                 None => {
-                    let ways = domain.total(self.facts.entities(), self.cap);
-                    state.ways = state.ways.saturating_mul(ways).min(self.cap);
-                    if ways == 0 {
+                    let groundings = domain.total(self.facts.entities(), self.cap);
+                    state.groundings = state.groundings.saturating_mul(groundings).min(self.cap);
+                    if groundings == 0 {
                         return false;
                     }
                 }
@@ -195,32 +195,35 @@ impl<'a> Join<'a> {
         if asks_back {
             // Few values there: each asks how many of its neighbours are here.
             let values = far.values.clone().unwrap_or_default();
-            let (mut kept, mut ways) = (Vec::new(), Vec::new());
+            let (mut kept, mut groundings) = (Vec::new(), Vec::new());
             for value in values {
-                let list = self.query.across(link, other, value, self.facts, self.without);
+                let list = self.constraints.across(link, other, value, self.facts, self.without);
                 self.work += list.len() + 1;
                 let mut sum = 0u64;
                 match &near.values {
                     None => sum = list.len() as u64,
                     Some(near_values) => each_common(near_values, &list, |place, _| {
-                        sum = sum.saturating_add(near.ways(place)).min(self.cap);
+                        sum = sum.saturating_add(near.groundings(place)).min(self.cap);
                     }),
                 }
                 if sum > 0 {
                     kept.push(value);
-                    ways.push(sum.min(self.cap));
+                    groundings.push(sum.min(self.cap));
                 }
                 if self.is_late() {
                     return;
                 }
             }
-            far.narrow(&Domain { values: Some(kept), ways: (self.cap > 1).then_some(ways) }, self.cap);
+            far.narrow(
+                &Domain { values: Some(kept), groundings: (self.cap > 1).then_some(groundings) },
+                self.cap,
+            );
             return;
         }
         for (place, value) in self.values(near).into_iter().enumerate() {
-            let list = self.query.across(link, variable, value, self.facts, self.without);
+            let list = self.constraints.across(link, variable, value, self.facts, self.without);
             self.work += list.len() + 1;
-            self.adder.add(&list, near.ways(place), self.cap);
+            self.adder.add(&list, near.groundings(place), self.cap);
             if self.is_late() {
                 break;
             }
@@ -229,11 +232,11 @@ impl<'a> Join<'a> {
         far.narrow(&message, self.cap);
     }
 
-    /// The open variable of most open neighbours; of equal ones that with fewest values.
+    /// The open variable with the most open neighbours; of equal ones the one with the fewest values.
     fn branch(&self, state: &State) -> Option<usize> {
         let open = |v: usize| state.open & (1 << v) != 0;
-        (0..self.query.variables).filter(|&v| open(v)).min_by_key(|&v| {
-            let degree = self.query.beside(v).iter().filter(|(other, _)| open(*other)).count();
+        (0..self.constraints.variables).filter(|&v| open(v)).min_by_key(|&v| {
+            let degree = self.constraints.beside(v).iter().filter(|(other, _)| open(*other)).count();
             (std::cmp::Reverse(degree), state.domains[v].len(self.facts.entities()))
         })
     }

@@ -30,14 +30,14 @@ fn walk(short: &[u32], long: &[u32], mut found: impl FnMut(usize, usize)) {
     }
 }
 
-/// The first place of `list` whose number is at least `least`.
-fn gallop(list: &[u32], least: u32) -> usize {
+/// The first place of `list` whose number is at least `lower`.
+fn gallop(list: &[u32], lower: u32) -> usize {
     let mut reach = 1;
-    while reach <= list.len() && list[reach - 1] < least {
+    while reach <= list.len() && list[reach - 1] < lower {
         reach *= 2;
     }
     let from = reach / 2;
-    from + list[from..reach.min(list.len())].partition_point(|&number| number < least)
+    from + list[from..reach.min(list.len())].partition_point(|&number| number < lower)
 }
 
 /// What one of them holds.

@@ -11,8 +11,8 @@ use flate2::bufread::MultiGzDecoder;
 
 use crate::error::{Error, Result};
 
-/// The longest line that is read: longer ones are no triples.
-const LONGEST_LINE: usize = 1 << 20;
+/// How many bytes a line has at most: longer ones are no triples.
+const MAX_LINE: usize = 1 << 20;
 
 /// A fact by its names, as a line holds it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,7 +57,7 @@ fn parse(path: &Path, reader: &mut dyn BufRead, take: &mut dyn FnMut(RawFact)) -
     let mut bytes = Vec::new();
     for line in 1.. {
         bytes.clear();
-        let read = reader.take(LONGEST_LINE as u64 + 2).read_until(b'\n', &mut bytes);
+        let read = reader.take(MAX_LINE as u64 + 2).read_until(b'\n', &mut bytes);
         let length = read.map_err(|error| broken(path, line, error))?;
         if length == 0 {
             break;
@@ -68,8 +68,8 @@ fn parse(path: &Path, reader: &mut dyn BufRead, take: &mut dyn FnMut(RawFact)) -
         if line == 1 {
             text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
         }
-        if text.len() > LONGEST_LINE {
-            return Err(at(format!("a line has at most {LONGEST_LINE} bytes, but this one is longer")));
+        if text.len() > MAX_LINE {
+            return Err(at(format!("a line has at most {MAX_LINE} bytes, but this one is longer")));
         }
         if text.is_empty() {
             continue;

@@ -15,7 +15,7 @@ pub(super) const X: usize = 0;
 /// Number of Y.
 pub(super) const Y: usize = 1;
 
-/// One way from a variable to another: a predicate, read forward or backward.
+/// A step from a variable to another: a predicate, read forward or backward.
 type Step = (Predicate, bool);
 
 /// All literals between two variables: each a disjunction of steps from `a` to `b`.
@@ -40,7 +40,7 @@ enum Condition {
 
 /// A rule's body as constraints over numbered variables.
 #[derive(Clone, Debug)]
-pub(super) struct Query {
+pub(super) struct Constraints {
     /// How many variables there are, X and Y counted.
     pub variables: usize,
     links: Vec<Link>,
@@ -50,7 +50,7 @@ pub(super) struct Query {
     ground: Vec<Vec<Atom>>,
 }
 
-impl Query {
+impl Constraints {
     pub fn new(rule: &Rule, facts: &Neighbours) -> Result<Self> {
         let variables = rule.variables();
         if variables > MAX_VARIABLES {
@@ -58,7 +58,7 @@ impl Query {
                 "a rule must have at most {MAX_VARIABLES} variables, but has {variables}"
             )));
         }
-        let mut query = Query {
+        let mut constraints = Constraints {
             variables,
             links: Vec::new(),
             beside: vec![Vec::new(); variables],
@@ -66,13 +66,13 @@ impl Query {
             ground: Vec::new(),
         };
         for literal in rule.body() {
-            query.add(literal, facts)?;
+            constraints.add(literal, facts)?;
         }
-        for (number, link) in query.links.iter().enumerate() {
-            query.beside[link.a].push((link.b, number));
-            query.beside[link.b].push((link.a, number));
+        for (number, link) in constraints.links.iter().enumerate() {
+            constraints.beside[link.a].push((link.b, number));
+            constraints.beside[link.b].push((link.a, number));
         }
-        Ok(query)
+        Ok(constraints)
     }
 
     fn add(&mut self, literal: &Literal, facts: &Neighbours) -> Result<()> {
