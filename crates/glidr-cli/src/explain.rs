@@ -5,31 +5,33 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args;
-use glidr::explain::{Trace, trace};
-use glidr::graph::{Neighbours, Triple};
-use glidr::rule::{Rule, RuleNames};
+use glidr::explain::{Detail, Explanation};
+use glidr::graph::Query;
+use glidr::infer::Engine;
 use glidr::solve::Limits;
-use glidr::{Background, Dataset, Entity, Extraction, RuleSet, SoftModel, Split};
-use serde_json::{Value, json};
+use glidr::{Background, Direction, Evaluation, Split};
+use serde_json::json;
 
 use crate::output::{Output, table};
-use crate::search::{self, SearchFlags};
-use crate::settings::{HardFlags, Looked};
-use crate::sources::{open_both, say_lacking};
-use crate::tell::{Judged, judge, trace_text, trace_value};
+use crate::predict::number;
+use crate::scoring::{Request, ScoringFlags};
+use crate::search::SearchFlags;
+use crate::settings::Looked;
+use crate::sources::open_both;
+use crate::tell::{rule_text, trace_text};
 
-/// Tell why a model scores one pair as it does: the rules that fire with a grounding in facts, and how the
+/// Tell why a pair scores as it does: the rules that fire with a grounding in facts, and how the
 /// soft score comes together.
 ///
 /// A pair that is itself a known fact is explained without that fact.
 #[derive(Args)]
 #[command(
-    after_help = "The rules are those taken from the weights by --hard top-p, p = 0.25, unless told otherwise; \
-    --hard search looks for better ones, --rules FILE gives them. A rule's confidence is counted on the background.\n\n\
-    The soft score is the sum over soft rules of vote × score; a rule's score is what message passing leaves \
-    of the emptiest variable's likeliest entity. For the soft rules of the largest share the domains are shown \
+    after_help = "The rules are those taken from the soft ones by top-p, p = 0.25, unless told otherwise; \
+    --scoring search looks for better ones, --rules FILE gives them. A rule's confidence is counted on the background.\n\n\
+    The soft score is the sum over soft rules of weight × score; a rule's score is what message passing leaves \
+    of the emptiest variable's likeliest entity. For the soft rules of the largest contribution the domains are shown \
     round by round, with the sum of their entries and the likeliest entities, the literal that narrowed most \
-    (took the largest share of a domain), and for a score below 0.5 the literal that emptied a domain or came nearest to it.\n\n\
+    (took the largest part of a domain), and for a score below 0.5 the literal that emptied a domain or came nearest to it.\n\n\
     Example:\n  glidr explain my.glidr --target uncle --head Arthur --tail Colin"
 )]
 pub struct Explain {
@@ -47,7 +49,7 @@ pub struct Explain {
     #[arg(long, value_name = "ENTITY", allow_hyphen_values = true)]
     tail: String,
     #[command(flatten)]
-    hard: HardFlags,
+    scoring: ScoringFlags,
     #[command(flatten)]
     search: SearchFlags,
     /// Explain by the rules of this file (docs/rules.md) instead of the model's
@@ -70,141 +72,99 @@ pub struct Explain {
     time: u64,
 }
 
-/// One soft rule's part in the score.
-struct Share {
-    number: usize,
-    vote: f32,
-    trace: Trace,
-}
-
 impl Explain {
     /// Explains and prints.
     pub fn run(&self, output: &Output) -> anyhow::Result<ExitCode> {
-        anyhow::ensure!(
-            self.rules.is_none() || !self.hard.is_given(),
-            "--rules gives the rules to explain by: leave --hard out"
-        );
+        let scoring = self.scoring.scoring(self.rules.is_some())?;
         let (model, data) = open_both(&self.model, self.data.as_deref(), output)?;
-        let ensemble = model.target(&self.target)?;
         let names = data.names();
         let (head, tail) = (names.entity(&self.head)?, names.entity(&self.tail)?);
-        let background = Background::from(self.background);
-        let direction = names.predicates.find(&self.target).map(|predicate| Triple { head, predicate, tail });
-        let stands = Split::ALL
-            .into_iter()
-            .find(|&split| direction.is_some_and(|fact| data.split(split).contains(&fact)));
-        let view = model.view_without(&data, background, direction)?;
-        say_lacking(&view.lacking, &data, output);
-        let rounds = self.rounds.map_or(model.training.rounds, usize::from);
-
-        let mut shares: Vec<Share> = Vec::new();
-        for (number, (weights, soft)) in
-            ensemble.weights(&model.schema, None).iter().zip(&ensemble.rules).enumerate()
-        {
-            let trace =
-                trace(weights, model.schema, view.graph.adjacency(), (head, tail), rounds, self.entities);
-            shares.push(Share { number: number + 1, vote: soft.vote, trace });
-        }
-        let score: f32 = shares.iter().map(|share| share.vote * share.trace.score).sum();
-        let key = |share: &Share| (share.vote * share.trace.score, share.vote);
-        shares.sort_by(|a, b| key(b).0.total_cmp(&key(a).0).then(key(b).1.total_cmp(&key(a).1)));
-
-        let judged =
-            self.judged(&model, &data, view.graph.neighbours(), background, (head, tail), direction, output)?;
-        let in_background = stands.is_some_and(|split| background.splits().contains(&split));
-        if output.json {
-            let soft: Vec<Value> = shares
-                .iter()
-                .enumerate()
-                .map(|(place, share)| {
-                    let mut value = json!({ "rule": share.number, "vote": share.vote, "score": share.trace.score,
-                        "share": share.vote * share.trace.score });
-                    if place < self.limit {
-                        value["trace"] = trace_value(&share.trace, model.names(), names);
-                    }
-                    value
-                })
-                .collect();
-            return output.write_json(&json!({
-                "target": self.target, "head": self.head, "tail": self.tail, "data": data.source,
-                "stands_in": stands.map(Split::name), "left_out": in_background,
-                "score": score, "rules": judged.iter().map(|rule| rule.value(names)).collect::<Vec<_>>(), "soft": soft,
-            }));
-        }
-        let mut text = format!("{}({}, {}): soft score {score:.4}\n", self.target, self.head, self.tail);
-        text += &match stands {
-            Some(split) if in_background => {
-                format!("stands in {}; explained without that fact\n", split.name())
-            }
-            Some(split) => format!("stands in {}, which the rules do not look up\n", split.name()),
-            None => "stands in no split\n".into(),
+        let predicate = number(&self.target, scoring, &model, &data)?;
+        let request = Request {
+            model: &model,
+            data: &data,
+            scoring: &self.scoring,
+            search: &self.search,
+            rules: self.rules.as_deref(),
+            targets: &[predicate],
+            only_targets: true,
+            background: self.background.into(),
+            rounds: self.rounds,
+            engine: Engine::Auto,
+            evaluation: Evaluation::default(),
         };
-        let (fire, rest): (Vec<&Judged>, Vec<&Judged>) = judged.iter().partition(|rule| rule.fires());
-        text += &format!("\nrules that fire: {} of {}\n", fire.len(), judged.len());
-        for rule in fire.iter().take(self.limit) {
-            text += &rule.text(names);
+        let prepared = request.prepare(output)?;
+        let predictor = request.predictor(&prepared, output)?;
+        let query = Query { predicate, direction: Direction::Tail, known: head };
+        let detail = Detail {
+            max_firing: self.limit,
+            max_failing: self.limit,
+            max_traces: self.limit,
+            domain_entities: self.entities,
+            limits: Limits { time: Some(Duration::from_secs(self.time)), answers: None },
+        };
+        let explanation = predictor.explain(query, tail, &detail)?;
+        let fact = query.fact(tail);
+        let split = Split::ALL.into_iter().find(|&split| data.split(split).contains(&fact));
+        if output.json {
+            let mut value = json!(explanation);
+            value["target"] = json!(self.target);
+            value["head"] = json!(self.head);
+            value["tail"] = json!(self.tail);
+            value["data"] = json!(data.source);
+            value["split"] = json!(split.map(Split::name));
+            value["left_out"] = json!(split.is_some_and(|split| self.is_background(split)));
+            return output.write_json(&value);
         }
-        if !rest.is_empty() {
+        output.write(&self.text(&explanation, &predictor.scoring(), split))
+    }
+
+    fn is_background(&self, split: Split) -> bool {
+        Background::from(self.background).splits().contains(&split)
+    }
+
+    fn text(&self, explanation: &Explanation, scoring: &str, split: Option<Split>) -> String {
+        let mut text = format!(
+            "{}({}, {}): {scoring} score {:.4}\n",
+            self.target, self.head, self.tail, explanation.score
+        );
+        if let Some(weight) = explanation.mixing_weight {
+            text += &format!("mixing weight {weight}: so much of the score is soft\n");
+        }
+        text += &match split {
+            Some(split) if self.is_background(split) => {
+                format!("a fact of {}; explained without that fact\n", split.name())
+            }
+            Some(split) => format!("a fact of {}, which the rules do not look up\n", split.name()),
+            None => "a fact of no split\n".into(),
+        };
+        text += &format!("\nrules that fire: {} of {}\n", explanation.firing, explanation.decided);
+        for rule in explanation.rules.iter().filter(|rule| rule.is_firing()) {
+            text += &rule_text(rule);
+        }
+        if explanation.firing < explanation.decided {
             text += "\nrules that do not, and where they fail\n";
         }
-        for rule in rest.iter().take(self.limit) {
-            text += &rule.text(names);
+        for rule in explanation.rules.iter().filter(|rule| !rule.is_firing()) {
+            text += &rule_text(rule);
         }
-        text += "\nhow the soft score comes together: the sum of vote × score\n";
-        let rows = shares.iter().map(|share| {
-            let numbers = [share.vote, share.trace.score, share.vote * share.trace.score];
-            let mut row = vec![format!("soft rule {}", share.number)];
+        if explanation.soft.is_empty() {
+            return text;
+        }
+        text += "\nhow the soft score comes together: the sum of weight × score\n";
+        let rows = explanation.soft.iter().map(|soft| {
+            let numbers = [soft.weight, soft.score, soft.contribution];
+            let mut row = vec![format!("soft rule {}", soft.rule)];
             row.extend(numbers.map(|number| format!("{number:.4}")));
             row
         });
-        text += &table(&["", "vote", "score", "share"], 1, rows);
-        for share in shares.iter().take(self.limit) {
-            text += &format!("\nsoft rule {}, score {:.4}\n", share.number, share.trace.score);
-            text += &trace_text(&share.trace, model.names(), names);
-        }
-        output.write(&text)
-    }
-
-    /// The hard rules, judged on the pair, most confident first.
-    #[expect(clippy::too_many_arguments, reason = "all that a pair is judged by")]
-    fn judged(
-        &self,
-        model: &SoftModel,
-        data: &Dataset,
-        facts: &Neighbours,
-        background: Background,
-        pair: (Entity, Entity),
-        direction: Option<Triple>,
-        output: &Output,
-    ) -> anyhow::Result<Vec<Judged>> {
-        let limits = Limits { time: Some(Duration::from_secs(self.time)), answers: None };
-        let judge_all = |rules: Vec<(Rule, Option<f32>)>, facts: &Neighbours, names: RuleNames| {
-            let mut judged = Vec::new();
-            for (rule, votes) in rules {
-                judged.push(judge(&rule, votes, facts, pair, limits, names)?);
+        text += &table(&["", "weight", "score", "contribution"], 1, rows);
+        for soft in &explanation.soft {
+            if let Some(trace) = &soft.trace {
+                text += &format!("\nsoft rule {}, score {:.4}\n", soft.rule, soft.score);
+                text += &trace_text(trace);
             }
-            judged.sort_by(|a: &Judged, b| {
-                b.confidence.total_cmp(&a.confidence).then(b.support.cmp(&a.support))
-            });
-            Ok::<Vec<Judged>, anyhow::Error>(judged)
-        };
-        if self.rules.is_none() && !self.hard.is_search() {
-            let extraction = self.hard.extraction()?.unwrap_or(Extraction::TopP(0.25));
-            let ensemble = model.target(&self.target)?;
-            let rules = ensemble.extract(&model.schema, extraction).into_iter();
-            return judge_all(rules.map(|(rule, votes)| (rule, Some(votes))).collect(), facts, model.names());
         }
-        let target = data.names().predicate(&self.target)?;
-        let rules: Vec<Rule> = if let Some(path) = &self.rules {
-            RuleSet::read(path, data.names())?.bare().cloned().collect()
-        } else {
-            let found = search::run(self.search.search(), model, data, &[], &[target], output)?;
-            found.rules.into_iter().flat_map(|set| set.rules).map(|weighed| weighed.rule).collect()
-        };
-        let rules = rules.into_iter().filter(|rule| rule.target == target).map(|rule| (rule, None)).collect();
-        let graph = data.graph(background);
-        let without = direction.map(|fact| graph.without(fact));
-        let graph = without.as_ref().unwrap_or(graph);
-        judge_all(rules, graph.neighbours(), data.names().into())
+        text
     }
 }

@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use clap::Args;
 use glidr::train::Ended;
-use glidr::{Dataset, Extraction, Ranking, Run, SoftModel, Training};
+use glidr::{Dataset, Extraction, Run, SoftModel, Training};
 use serde_json::json;
 
 use crate::STOPPED;
-use crate::eval::{self, ranked_json, ranked_text};
+use crate::eval::{self, evaluated_json, evaluated_text};
 use crate::keeper::Keeper;
 use crate::output::{Output, counted, table};
 use crate::settings::SettingFlags;
@@ -180,8 +180,7 @@ impl Learn {
     ) -> anyhow::Result<ExitCode> {
         let mut ranked = None;
         if self.rank || (self.output.is_none() && !self.no_rank) {
-            let ranking = Ranking { seed: model.training.seed, ..Ranking::default() };
-            match eval::rank(&ranking, model, data, output) {
+            match eval::rank_soft(model, data, output) {
                 Ok(found) => ranked = Some(found),
                 // Small or one-sided data may have no test facts: learning is done all the same.
                 Err(error) => output.say(&format!("not ranked: {error:#}")),
@@ -207,7 +206,7 @@ impl Learn {
                 "best_rules": best.iter().map(|(target, rule, votes)| json!({
                     "target": target, "rule": rule, "votes": votes,
                 })).collect::<Vec<_>>(),
-                "ranking": ranked.as_ref().map(ranked_json),
+                "ranking": ranked.as_ref().map(evaluated_json),
             }));
         }
         let rules: usize = model.ensembles.iter().map(|ensemble| ensemble.rules.len()).sum();
@@ -218,7 +217,7 @@ impl Learn {
             time.as_secs_f64()
         );
         if let Some(ranked) = &ranked {
-            text += &format!("\n{}", ranked_text(ranked));
+            text += &format!("\n{}", evaluated_text(ranked));
         }
         text += "\nthe best rule of each predicate (top-p 0.25; votes of equal rules summed):\n";
         text += &table(

@@ -14,6 +14,7 @@ mod listing;
 mod output;
 mod predict;
 mod rules;
+mod scoring;
 mod search;
 mod settings;
 mod signals;

@@ -1,39 +1,39 @@
-//! `glidr predict`: the best candidates for an open question.
+//! `glidr predict`: the best candidates for an open query.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Duration;
 
 use clap::Args;
-use glidr::Direction;
-use glidr::graph::Triple;
-use glidr::rank::Answer;
-use glidr::solve::{Ended, Limits, Solver};
-use glidr::{Background, Dataset, Entity, Extraction, Predicate, Scorer, Search, SoftModel, Split};
+use glidr::explain::{Detail, Explanation};
+use glidr::graph::Query;
+use glidr::infer::Engine;
+use glidr::predict::{Answer, top_k};
+use glidr::solve::Ended;
+use glidr::{
+    Background, Dataset, Direction, Entity, Evaluation, Predicate, Predictor, Soft, SoftModel, Split,
+};
 use serde_json::{Value, json};
 
 use crate::output::{Output, table};
-use crate::search::{self, SearchFlags};
-use crate::settings::{HardFlags, Looked, SelfFlag};
-use crate::sources::{open_both, read_rules, say_lacking};
-use crate::tell::{Judged, judge};
-
-/// Seconds for deciding or counting one rule of an explanation.
-const TIME: u64 = 10;
+use crate::scoring::{Request, Scoring, ScoringFlags};
+use crate::search::SearchFlags;
+use crate::settings::{Looked, ReflexiveFlag};
+use crate::sources::open_both;
+use crate::tell::rule_text;
 
 /// Answer p(h, ?) with --head, or p(?, t) with --tail: the best candidates with their scores.
 ///
-/// Facts of the background are left out, since the question is what is missing; a candidate that
-/// stands in valid or test is marked. With --explain the rules are those taken by --hard, or by top-p 0.25;
-/// an answer that is a known fact is explained without that fact.
+/// Facts of the background are left out, since the question is what is missing; a candidate that is a fact of
+/// another split is marked. With --explain each answer has the best rule that fires for it: of soft rules those
+/// taken by top-p 0.25. An answer that is a known fact is explained without that fact.
 #[derive(Args)]
 #[command(
-    after_help = "With --hard search the rules are looked for first, as eval does, and candidates are scored by \
-    them, evaluated exactly; --rules FILE takes them from a file, as `glidr rules --hard search` writes one. Such \
-    scores order the candidates of one question and mean nothing beside those of another.\n\n\
+    after_help = "With --scoring search or blend the rules are searched first, as eval does; --rules FILE takes them \
+    from a file, as `glidr rules --scoring search` writes one. Scores order the candidates of one query and mean \
+    nothing beside those of another.\n\n\
     Examples:\n  glidr predict my.glidr --target uncle --head Arthur --explain\n  \
-    glidr predict my.glidr --target uncle --tail Colin --hard search --explain"
+    glidr predict my.glidr --target uncle --tail Colin --scoring search --explain"
 )]
 pub struct Predict {
     /// The model
@@ -58,7 +58,7 @@ pub struct Predict {
     #[arg(long, value_enum, default_value = "train")]
     background: Looked,
     #[command(flatten)]
-    hard: HardFlags,
+    scoring: ScoringFlags,
     #[command(flatten)]
     search: SearchFlags,
     /// Answer by the rules of this file (docs/rules.md) instead of the model's
@@ -68,7 +68,7 @@ pub struct Predict {
     #[arg(long, value_name = "R", value_parser = clap::value_parser!(u16).range(1..=1000))]
     rounds: Option<u16>,
     #[command(flatten)]
-    own: SelfFlag,
+    reflexive: ReflexiveFlag,
 }
 
 /// The end that is known: one of the two.
@@ -83,92 +83,96 @@ struct KnownEnd {
     tail: Option<String>,
 }
 
-/// An open question about some data.
-struct Question<'a> {
-    data: &'a Dataset,
-    /// None where the data lacks the predicate.
-    target: Option<Predicate>,
-    direction: Direction,
-    known: Entity,
-    background: Background,
-    /// The known answers, with the first split that each stands in.
-    stands: BTreeMap<Entity, Split>,
-    /// Whether the known entity itself is refused as an answer.
-    refuses: bool,
-}
-
-impl<'a> Question<'a> {
-    fn new(flags: &Predict, data: &'a Dataset) -> anyhow::Result<Self> {
-        let names = data.names();
-        let (direction, known) = match (&flags.end.head, &flags.end.tail) {
-            (Some(head), _) => (Direction::Tail, names.entity(head)?),
-            (None, Some(tail)) => (Direction::Head, names.entity(tail)?),
-            (None, None) => anyhow::bail!("--head or --tail must be given"),
-        };
-        let background = Background::from(flags.background);
-        let target = names.predicates.find(&flags.target);
-        let mut stands: BTreeMap<Entity, Split> = BTreeMap::new();
-        for split in Split::ALL {
-            for fact in data.split(split).iter().filter(|fact| Some(fact.predicate) == target) {
-                let (end, answer) = match direction {
-                    Direction::Tail => (fact.head, fact.tail),
-                    Direction::Head => (fact.tail, fact.head),
-                };
-                if end == known {
-                    stands.entry(answer).or_insert(split);
-                }
-            }
-        }
-        let refuses =
-            !flags.own.self_answers && target.is_some_and(|target| data.irreflexive()[target.index()]);
-        Ok(Question { data, target, direction, known, background, stands, refuses })
-    }
-
-    fn allows(&self, entity: Entity, with_known: bool) -> bool {
-        let known = || self.stands.get(&entity).is_some_and(|split| self.background.splits().contains(split));
-        !(self.refuses && entity == self.known) && (with_known || !known())
-    }
-
-    /// The pair of an answer, and the fact to leave out when it is explained.
-    fn pair(&self, answer: Entity) -> ((Entity, Entity), Option<Triple>) {
-        let (head, tail) = self.direction.pair(self.known, answer);
-        let fact = self.target.map(|predicate| Triple { head, predicate, tail });
-        ((head, tail), fact.filter(|_| self.stands.contains_key(&answer)))
+/// The number of a target: of soft rules, the data may lack the predicate.
+pub fn number(target: &str, scoring: Scoring, model: &SoftModel, data: &Dataset) -> glidr::Result<Predicate> {
+    match scoring {
+        Scoring::Soft | Scoring::TopP | Scoring::Argmax => Soft::number(model, data, target),
+        Scoring::Rules | Scoring::Search | Scoring::Blend => data.names().predicate(target),
     }
 }
 
-/// The answers, best first, each with the rule it is explained by.
-type Told = Vec<(Answer, Option<Judged>)>;
+/// The answers, best first, each with its explanation where that is asked for.
+type Told = Vec<(Answer, Option<Explanation>)>;
 
 impl Predict {
     /// Scores and prints.
     pub fn run(&self, output: &Output) -> anyhow::Result<ExitCode> {
-        anyhow::ensure!(
-            self.rules.is_none() || !self.hard.is_given(),
-            "--rules gives the rules to answer by: leave --hard out"
-        );
-        let by_rules = self.hard.is_search() || self.rules.is_some();
-        let hard = if by_rules { None } else { self.hard.extraction()? };
+        let scoring = self.scoring.scoring(self.rules.is_some())?;
         let (model, data) = open_both(&self.model, self.data.as_deref(), output)?;
-        let question = Question::new(self, &data)?;
-        let told = if by_rules {
-            self.by_rules(&model, &question, output)?
-        } else {
-            self.by_weights(&model, &question, hard, output)?
-        };
+        let predicate = number(&self.target, scoring, &model, &data)?;
         let names = data.names();
-        let split = |entity: Entity| question.stands.get(&entity).map(|split| split.name());
+        let query = match (&self.end.head, &self.end.tail) {
+            (Some(head), _) => Query { predicate, direction: Direction::Tail, known: names.entity(head)? },
+            (None, Some(tail)) => Query { predicate, direction: Direction::Head, known: names.entity(tail)? },
+            (None, None) => anyhow::bail!("--head or --tail must be given"),
+        };
+        let request = Request {
+            model: &model,
+            data: &data,
+            scoring: &self.scoring,
+            search: &self.search,
+            rules: self.rules.as_deref(),
+            targets: &[predicate],
+            only_targets: true,
+            background: self.background.into(),
+            rounds: self.rounds,
+            engine: Engine::Auto,
+            evaluation: Evaluation {
+                allow_reflexive: self.reflexive.allow_reflexive,
+                ..Evaluation::default()
+            },
+        };
+        let prepared = request.prepare(output)?;
+        let predictor = request.predictor(&prepared, output)?;
+        let known = known_answers(query, &data);
+        let told = self.answers(query, predictor.as_ref(), &known, &data, output)?;
+        self.print(&told, &known, &data, output)
+    }
+
+    /// The best candidates that something speaks for.
+    fn answers(
+        &self,
+        query: Query,
+        predictor: &dyn Predictor,
+        known: &BTreeMap<Entity, Split>,
+        data: &Dataset,
+        output: &Output,
+    ) -> anyhow::Result<Told> {
+        let irreflexive = !self.reflexive.allow_reflexive
+            && data.irreflexive().get(query.predicate.index()).copied().unwrap_or(false);
+        let background = Background::from(self.background);
+        let is_known = |entity| known.get(&entity).is_some_and(|split| background.splits().contains(split));
+        let allowed = |entity| !(irreflexive && entity == query.known) && (self.known || !is_known(entity));
+        let mut target = predictor.target(query.predicate, irreflexive)?;
+        let mut answers = top_k(target.as_mut(), query, self.k, &allowed);
+        answers.retain(|answer| answer.score > 0.0);
+        if target.ended() != Ended::Complete {
+            output.say("not all rules were evaluated within --search-time: answers may be missing");
+        }
+        let explain = |answer: Answer| -> anyhow::Result<(Answer, Option<Explanation>)> {
+            let explain = || predictor.explain(query, answer.entity, &Detail::best_rule());
+            Ok((answer, self.explain.then(explain).transpose()?))
+        };
+        answers.into_iter().map(explain).collect()
+    }
+
+    fn print(
+        &self,
+        told: &Told,
+        known: &BTreeMap<Entity, Split>,
+        data: &Dataset,
+        output: &Output,
+    ) -> anyhow::Result<ExitCode> {
+        let name = |answer: &Answer| data.names().entities.name(answer.entity).to_owned();
+        let split = |answer: &Answer| known.get(&answer.entity).map(|split| split.name());
         if output.json {
-            let answers: Vec<_> = told
+            let answers: Vec<Value> = told
                 .iter()
                 .map(|(answer, why)| {
-                    let mut value = json!({
-                        "entity": names.entities.name(answer.entity),
-                        "score": answer.score,
-                        "stands_in": split(answer.entity),
-                    });
-                    if self.explain {
-                        value["because"] = why.as_ref().map_or(Value::Null, |why| why.value(names));
+                    let mut value =
+                        json!({ "entity": name(answer), "score": answer.score, "split": split(answer) });
+                    if let Some(why) = why {
+                        value["because"] = json!(why.best_rule());
                     }
                     value
                 })
@@ -182,99 +186,29 @@ impl Predict {
             }));
         }
         let rows = told.iter().map(|(answer, _)| {
-            let name = names.entities.name(answer.entity).to_owned();
-            vec![name, split(answer.entity).unwrap_or("–").to_owned(), format!("{:.4}", answer.score)]
+            vec![name(answer), split(answer).unwrap_or("–").to_owned(), format!("{:.4}", answer.score)]
         });
-        let mut text = table(&["entity", "stands in", "score"], 2, rows);
-        for (answer, why) in told.iter().filter(|_| self.explain) {
-            text += &format!("\n{}\n", names.entities.name(answer.entity));
-            text += &why.as_ref().map_or("  no hard rule fires\n".into(), |why| why.text(names));
+        let mut text = table(&["entity", "split", "score"], 2, rows);
+        for (answer, why) in told {
+            if let Some(why) = why {
+                text += &format!("\n{}\n", name(answer));
+                text += &why.best_rule().map_or("  no hard rule fires\n".into(), rule_text);
+            }
         }
         output.write(&text)
     }
-
-    /// Answers by the model's weights, soft or hard; of the hard rules that fire for one, the most
-    /// confident explains it.
-    fn by_weights(
-        &self,
-        model: &SoftModel,
-        question: &Question,
-        hard: Option<Extraction>,
-        output: &Output,
-    ) -> anyhow::Result<Told> {
-        let ensemble = model.target(&self.target)?;
-        let view = model.view(question.data, question.background)?;
-        say_lacking(&view.lacking, question.data, output);
-        let rounds = self.rounds.map_or(model.training.rounds, usize::from);
-        let scorer = Scorer::new(ensemble, model.schema, view.graph.adjacency(), rounds, hard);
-        let allowed = |entity| question.allows(entity, self.known);
-        let mut told = Told::new();
-        for answer in scorer.best(question.direction, question.known, self.k, allowed) {
-            let (pair, without) = question.pair(answer.entity);
-            let mut best: Option<Judged> = None;
-            if self.explain {
-                let without =
-                    without.map(|fact| model.view_without(question.data, question.background, Some(fact)));
-                let without = without.transpose()?;
-                let facts = without.as_ref().unwrap_or(&view).graph.neighbours();
-                for (rule, votes) in ensemble.extract(&model.schema, hard.unwrap_or(Extraction::TopP(0.25))) {
-                    let judged = judge(&rule, Some(votes), facts, pair, limits(), model.names())?;
-                    if judged.fires() && best.as_ref().is_none_or(|best| judged.confidence > best.confidence)
-                    {
-                        best = Some(judged);
-                    }
-                }
-            }
-            told.push((answer, best));
-        }
-        Ok(told)
-    }
-
-    /// Answers by rules that are searched or given, evaluated exactly; of those that fire for one, the rule
-    /// of the highest number explains it.
-    fn by_rules(&self, model: &SoftModel, question: &Question, output: &Output) -> anyhow::Result<Told> {
-        let data = question.data;
-        let target = data.names().predicate(&self.target)?;
-        let sets = if let Some(path) = &self.rules {
-            read_rules(path, data)?.into_targets()
-        } else {
-            let search = Search { self_answers: self.own.self_answers, ..self.search.search() };
-            search::run(search, model, data, &[], &[target], output)?.rules
-        };
-        let Some(set) = sets.into_iter().find(|set| set.target == target) else { return Ok(Told::new()) };
-        let graph = data.graph(question.background);
-        let solvers = set.solvers(graph.neighbours(), self.search.limits())?;
-        let entities = data.names().entities.len();
-        let (scores, ended) = set.scores(&solvers, question.direction, question.known, entities);
-        if ended != Ended::Complete {
-            output.say("not all rules were evaluated within --search-time: answers may be missing");
-        }
-        let mut answers: Vec<(Entity, f64)> = (0..).map(Entity).zip(scores).collect();
-        answers.retain(|(entity, score)| *score > 0.0 && question.allows(*entity, self.known));
-        answers.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-        answers.truncate(self.k);
-        let order = set.that_count(question.direction);
-        let mut told = Told::new();
-        for (entity, score) in answers {
-            let (pair, without) = question.pair(entity);
-            let mut best = None;
-            if self.explain {
-                let without = without.map(|fact| graph.without(fact));
-                let facts = without.as_ref().unwrap_or(graph).neighbours();
-                for weighed in order.iter().map(|&rule| &set.rules[rule]) {
-                    if Solver::new(&weighed.rule, facts, limits())?.holds(pair.0, pair.1).value {
-                        best = Some(judge(&weighed.rule, None, facts, pair, limits(), data.names().into())?);
-                        break;
-                    }
-                }
-            }
-            told.push((Answer { entity, score: score as f32 }, best));
-        }
-        Ok(told)
-    }
 }
 
-/// The limits on deciding or counting one rule of an explanation.
-fn limits() -> Limits {
-    Limits { time: Some(Duration::from_secs(TIME)), answers: None }
+/// The known answers of a query, with the first split that each is in.
+fn known_answers(query: Query, data: &Dataset) -> BTreeMap<Entity, Split> {
+    let mut known = BTreeMap::new();
+    for split in Split::ALL {
+        for &fact in data.split(split) {
+            let (asked, answer) = Query::of(fact, query.direction);
+            if asked == query {
+                known.entry(answer).or_insert(split);
+            }
+        }
+    }
+    known
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use clap::{Args, ValueEnum};
-use glidr::fidelity::fidelity;
+use glidr::evaluate::fidelity;
 use glidr::graph::KnowledgeGraph;
 use glidr::rule::RuleNames;
 use glidr::search::Report;
@@ -18,17 +18,17 @@ use serde_json::json;
 
 use crate::listing::{Format, Shown};
 use crate::output::Output;
+use crate::scoring::ScoringFlags;
 use crate::search::{self, SearchFlags, targets_of};
-use crate::settings::HardFlags;
 use crate::sources::{open_both, open_data, read_rules};
 
 /// Print rules, each with what is counted of it on the data, or write them for another engine.
 ///
-/// The rules are those that a model's weights stand for, those that search finds (--hard search), or those
+/// The rules are those that a model's weights stand for, those that search finds (--scoring search), or those
 /// of a text (docs/rules.md).
 #[derive(Args)]
 #[command(
-    after_help = "Rules of a model are taken by --hard top-p, p = 0.25, unless told otherwise. A slot keeps the fillers within the top p of its mass, read as or; where P_true is among \
+    after_help = "Rules of a model are taken by --scoring top-p, p = 0.25, unless told otherwise. A slot keeps the fillers within the top p of its mass, read as or; where P_true is among \
     them, the slot asks nothing. Equal rules are one, with their votes summed.\n\n\
     support: answers that are facts; conf: support / answers; pca: support / answers whose head has a known tail; \
     cover: support / facts of the target; all on facts and train, and never credited with the fact direction about. \
@@ -39,7 +39,7 @@ use crate::sources::{open_both, open_data, read_rules};
     Formats svg and dot draw each rule as a graph, into the folder of -o.\n\n\
     Examples:\n  \
     glidr rules my.glidr --target uncle --sort confidence --min-support 5\n  \
-    glidr rules my.glidr --hard search > my.rules      searched rules as a text\n  \
+    glidr rules my.glidr --scoring search > my.rules      searched rules as a text\n  \
     glidr rules my.rules my-graph/ --split valid       rules of a text, measured\n  \
     glidr rules my.rules my-graph/ --format prolog -o rules.pl\n  \
     glidr rules my.glidr --format svg -o pictures/"
@@ -55,10 +55,10 @@ pub struct Rules {
     #[arg(long, value_name = "NAME")]
     target: Vec<String>,
     #[command(flatten)]
-    hard: HardFlags,
+    scoring: ScoringFlags,
     #[command(flatten)]
     search: SearchFlags,
-    /// How rules are written [default: a table; for --hard search a text that eval --rules reads]
+    /// How rules are written [default: a table; for --scoring search a text that eval --rules reads]
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
     /// Where they go [default: standard output]
@@ -132,10 +132,7 @@ impl Rules {
         if is_text(&self.source) {
             return self.written(output);
         }
-        if self.hard.is_search() {
-            return self.searched(output);
-        }
-        let extraction = self.hard.extraction()?.unwrap_or(Extraction::TopP(0.25));
+        let Some(extraction) = self.scoring.listed()? else { return self.searched(output) };
         let (model, data);
         if self.no_measures && self.data.is_none() {
             (model, data) = (SoftModel::open(&self.source)?, None);
@@ -175,8 +172,8 @@ impl Rules {
     /// The rules of a text.
     fn written(&self, output: &Output) -> anyhow::Result<ExitCode> {
         anyhow::ensure!(
-            !self.fidelity && !self.hard.is_given(),
-            "{} is a text of rules: --hard and --fidelity go with a model",
+            !self.fidelity && !self.scoring.is_given(),
+            "{} is a text of rules: --scoring and --fidelity go with a model",
             self.source.display()
         );
         let data = open_data(self.data.as_deref(), self.seed, output)?;

@@ -10,7 +10,7 @@ use glidr::{Dataset, Predicate, Rule, Search, SoftModel, Split};
 
 use crate::output::Output;
 
-/// How rules are searched with --hard search.
+/// How rules are searched with --scoring search or blend.
 #[derive(Args)]
 #[command(next_help_heading = "Search for rules")]
 pub struct SearchFlags {

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use glidr::infer::Engine;
 use glidr::model::{Negative, Positives, RuleWeights};
 use glidr::rule::{Clause, parse_rules};
-use glidr::{Background, Extraction, Training};
+use glidr::{Background, Training};
 
 /// Every setting of learning: a flag wins over the file, the file over the default.
 #[derive(Args)]
@@ -140,11 +140,11 @@ fn set<T: Copy>(setting: &mut T, flag: Option<T>) {
 
 /// Whether an entity may be its own answer.
 #[derive(Args)]
-pub struct SelfFlag {
+pub struct ReflexiveFlag {
     /// Let an entity be its own answer also where no training fact of the predicate is about an entity
     /// and itself
     #[arg(long)]
-    pub self_answers: bool,
+    pub allow_reflexive: bool,
 }
 
 /// [`RuleWeights`] as a flag.
@@ -211,63 +211,6 @@ impl From<Looked> for Background {
         match looked {
             Looked::Train => Background::Train,
             Looked::All => Background::All,
-        }
-    }
-}
-
-/// How hard rules are taken from weights.
-#[derive(Clone, Copy, ValueEnum)]
-pub enum Hard {
-    /// The filler of most weight in every slot
-    Argmax,
-    /// All fillers within the top p of a slot's mass, read as or
-    TopP,
-    /// Search around the soft rules and the graph for the rules that do best on training and
-    /// validation data, measured exactly
-    Search,
-    /// Soft and searched rules together (eval only): a weighted sum of both scores, each divided by
-    /// the most of its question, with a weight for each target that does best on valid
-    Joined,
-}
-
-/// How hard rules are taken from weights, by flags.
-#[derive(Args)]
-pub struct HardFlags {
-    /// Use hard rules taken from the weights, under the same votes
-    #[arg(long, value_enum)]
-    hard: Option<Hard>,
-    /// The share p of a slot's mass for --hard top-p [default: 0.25]
-    #[arg(long, value_name = "P", allow_negative_numbers = true)]
-    top_p: Option<f32>,
-}
-
-impl HardFlags {
-    /// Whether anything is said about it.
-    pub fn is_given(&self) -> bool {
-        self.hard.is_some() || self.top_p.is_some()
-    }
-
-    /// Whether rules are to be searched.
-    pub fn is_search(&self) -> bool {
-        matches!(self.hard, Some(Hard::Search))
-    }
-
-    /// Whether soft and searched rules are to be joined.
-    pub fn is_joined(&self) -> bool {
-        matches!(self.hard, Some(Hard::Joined))
-    }
-
-    /// The extraction asked for; none means soft. A share alone asks for top-p.
-    pub fn extraction(&self) -> anyhow::Result<Option<Extraction>> {
-        match (self.hard, self.top_p) {
-            (None, None) => Ok(None),
-            (Some(Hard::Argmax), None) => Ok(Some(Extraction::Argmax)),
-            (Some(Hard::Search), _) => {
-                anyhow::bail!("--hard search goes without --top-p, and not with this command")
-            }
-            (Some(Hard::Joined), _) => anyhow::bail!("--hard joined goes with eval, and without --top-p"),
-            (Some(Hard::Argmax), Some(_)) => anyhow::bail!("--top-p goes with --hard top-p, not with argmax"),
-            (_, p) => Ok(Some(Extraction::top_p(p.unwrap_or(0.25))?)),
         }
     }
 }

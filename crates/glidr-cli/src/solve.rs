@@ -28,7 +28,7 @@ use crate::sources::{open_data, read_rules};
     document: facts, ended.\n\n\
     Examples:\n  \
     glidr solve my.rules                          new facts of the built-in families\n  \
-    glidr rules m.glidr --hard search > m.rules   the rules that search finds, and\n  \
+    glidr rules m.glidr --scoring search > m.rules   the rules that search finds, and\n  \
     glidr solve m.rules my-graph/ --min-confidence 0.5 -o new.tsv")]
 pub struct Solve {
     /// The file of rules

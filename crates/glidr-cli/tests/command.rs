@@ -62,13 +62,13 @@ fn hard_rules_rank_too_and_ties_can_take_their_mean() {
     let folder = folder();
     stdout(&run(folder.path(), "learn -o m.glidr --steps 30 --rules 2"));
     for arguments in
-        ["--hard argmax", "--hard top-p --top-p 0.5", "--ties mean", "--rounds 2", "--split valid"]
+        ["--scoring argmax", "--scoring top-p --top-p 0.5", "--ties mean", "--rounds 2", "--split valid"]
     {
         let eval = json(&run(folder.path(), &format!("eval m.glidr --json {arguments}")));
         assert!(eval["mrr"].as_f64() > Some(0.0), "{arguments}: {eval}");
     }
-    let hard = json(&run(folder.path(), "eval m.glidr --json --hard top-p --top-p 0.5"));
-    assert_eq!(hard["protocol"]["scores"], "top-p 0.5");
+    let hard = json(&run(folder.path(), "eval m.glidr --json --scoring top-p --top-p 0.5"));
+    assert_eq!(hard["protocol"]["scoring"], "top-p 0.5");
 }
 
 #[test]
@@ -129,7 +129,7 @@ fn settings_come_from_a_file_and_flags_win() {
 }
 
 #[test]
-fn votes_can_be_fitted_and_nothing_else_of_the_model_changes() {
+fn rule_weights_can_be_learned_and_nothing_else_of_the_model_changes() {
     let folder = folder();
     let learn = |votes: &str| {
         let flags =
@@ -372,12 +372,12 @@ fn rules_are_measured_sorted_and_filtered() {
         let found = json(&run(folder.path(), &format!("rules m.glidr --json {flags}")));
         found["rules"].as_array().expect("a list").clone()
     };
-    let all = rules("--hard top-p --top-p 0.6 --fidelity");
+    let all = rules("--scoring top-p --top-p 0.6 --fidelity");
     assert!(
         all.iter().all(|rule| rule["measures"]["support"].is_u64() && rule["confidence"].is_f64()),
         "{all:?}"
     );
-    let supported = rules("--hard top-p --top-p 0.6 --min-support 3");
+    let supported = rules("--scoring top-p --top-p 0.6 --min-support 3");
     let expected = all.iter().filter(|rule| rule["measures"]["support"].as_u64() >= Some(3)).count();
     assert_eq!(supported.len(), expected);
     let sorted = rules("--target wife --sort confidence");
@@ -388,15 +388,15 @@ fn rules_are_measured_sorted_and_filtered() {
 #[test]
 fn rules_that_search_finds_can_be_kept_and_ranked_with_again() {
     let folder = with_model();
-    let direct = json(&run(folder.path(), "eval m.glidr --hard search --json"));
+    let direct = json(&run(folder.path(), "eval m.glidr --scoring search --json"));
     assert!(direct["rules"].as_u64() > Some(0) && direct["search"][0]["aggregation"].is_string(), "{direct}");
-    let text = stdout(&run(folder.path(), "rules m.glidr --hard search"));
+    let text = stdout(&run(folder.path(), "rules m.glidr --scoring search"));
     assert!(text.starts_with(":- aggregation("), "{text}");
     fs::write(folder.path().join("m.rules"), text).expect("a small file");
     let again = json(&run(folder.path(), "eval m.glidr --rules m.rules --json"));
     assert_eq!((&again["mrr"], &again["rules"]), (&direct["mrr"], &direct["rules"]));
     fs::write(folder.path().join("own.rules"), "wife(X, Y) :- husband(Y, X).\n").expect("a small file");
-    let mixed = json(&run(folder.path(), "eval m.glidr --hard search --rules own.rules --json"));
+    let mixed = json(&run(folder.path(), "eval m.glidr --scoring search --rules own.rules --json"));
     assert_eq!(mixed["queries"], direct["queries"]);
 }
 
@@ -427,16 +427,47 @@ fn a_rule_with_two_numbers_answers_by_the_first_for_tails_and_by_the_second_for_
 }
 
 #[test]
-fn joined_rules_rank_and_tell_their_shares() {
+fn a_blend_ranks_and_tells_its_mixing_weights() {
     let folder = folder();
     stdout(&run(folder.path(), "learn -o m.glidr --steps 40 --rules 2"));
-    let joined = json(&run(folder.path(), "eval m.glidr --hard joined --json --base 40 --conjunctions 40"));
-    assert_eq!(joined["protocol"]["scores"], "soft and searched rules joined");
-    let shares = joined["shares"].as_array().expect("shares");
+    let blend =
+        json(&run(folder.path(), "eval m.glidr --scoring blend --json --max-rules 40 --max-conjunctions 40"));
+    assert_eq!(blend["protocol"]["scoring"], "blend");
+    let weights = blend["mixing_weights"].as_array().expect("mixing weights");
     assert!(
-        !shares.is_empty()
-            && shares.iter().all(|share| (0.0..=1.0).contains(&share["share"].as_f64().expect("a share")))
+        !weights.is_empty()
+            && weights.iter().all(|of| (0.0..=1.0).contains(&of["weight"].as_f64().expect("a weight")))
     );
-    let refused = run(folder.path(), "rules m.glidr --hard joined");
-    assert!(stderr(&refused).contains("--hard joined goes with eval"), "{}", stderr(&refused));
+    let refused = run(folder.path(), "rules m.glidr --scoring blend");
+    assert!(stderr(&refused).contains("--scoring blend goes with eval"), "{}", stderr(&refused));
+}
+
+#[test]
+fn a_blend_predicts_and_explains_what_it_predicts() {
+    let folder = with_model();
+    for (target, head) in [("wife", "Penelope"), ("uncle", "Arthur")] {
+        let how = format!(
+            "--target {target} --head {head} --scoring blend --max-rules 40 --max-conjunctions 40 --json"
+        );
+        let found = json(&run(folder.path(), &format!("predict m.glidr --known --explain {how}")));
+        let best = &found["answers"][0];
+        assert!(best["score"].as_f64() > Some(0.9) && best["because"]["fires"] == true, "{found}");
+        let tail = best["entity"].as_str().expect("a name");
+        let told = json(&run(folder.path(), &format!("explain m.glidr --tail {tail} {how}")));
+        assert!(told["mixing_weight"].is_f64() && told["rules"][0]["fires"] == true, "{told}");
+    }
+}
+
+#[test]
+fn a_scoring_that_lacks_its_rules_or_has_too_many_says_so() {
+    let folder = with_model();
+    fs::write(folder.path().join("own.rules"), "wife(X, Y) :- husband(Y, X).\n").expect("a small file");
+    for (flags, told) in [
+        ("--scoring rules", "--scoring rules needs rules: give --rules FILE"),
+        ("--scoring argmax --rules own.rules", "--rules goes alone or with --scoring rules, search or blend"),
+        ("--scoring argmax --top-p 0.5", "--top-p goes with --scoring top-p alone"),
+    ] {
+        let refused = run(folder.path(), &format!("eval m.glidr {flags}"));
+        assert!(stderr(&refused).contains(told), "{}", stderr(&refused));
+    }
 }

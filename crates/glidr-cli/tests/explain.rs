@@ -63,8 +63,8 @@ fn an_explanation_adds_up_to_the_score_and_stands_on_real_facts() {
             let (score, sum) = (answer["score"].as_f64(), told["score"].as_f64());
             let (score, sum) = (score.expect("a score"), sum.expect("a score"));
             assert!((score - sum).abs() <= 1e-5 * score.abs(), "{score} is told as {sum}");
-            let shares = told["soft"].as_array().expect("soft rules").iter();
-            let total: f64 = shares.filter_map(|share| share["share"].as_f64()).sum();
+            let soft = told["soft"].as_array().expect("soft rules").iter();
+            let total: f64 = soft.filter_map(|rule| rule["contribution"].as_f64()).sum();
             assert!((total - sum).abs() <= 1e-5 * sum.abs(), "{told}");
             let rules = told["rules"].as_array().expect("rules");
             for rule in rules.iter().filter(|rule| rule["fires"] == true) {
@@ -89,7 +89,7 @@ fn an_explanation_adds_up_to_the_score_and_stands_on_real_facts() {
 fn answers_by_searched_rules_are_explained_by_a_rule_that_fires() {
     let folder = with_model();
     let facts = background();
-    let text = glidr(folder.path(), "rules m.glidr --hard search");
+    let text = glidr(folder.path(), "rules m.glidr --scoring search");
     fs::write(folder.path().join("kept.rules"), text).expect("a small file");
     let mut proofs = 0;
     for [target, head] in held_out() {
@@ -97,7 +97,7 @@ fn answers_by_searched_rules_are_explained_by_a_rule_that_fires() {
             let direction = format!("predict m.glidr --target {target} --head {head} -k 3 --explain {how}");
             json(folder.path(), &direction)["answers"].clone()
         };
-        let answers = ask("--hard search");
+        let answers = ask("--scoring search");
         assert_eq!(answers, ask("--rules kept.rules"), "the same rules from a file");
         for answer in answers.as_array().expect("a list") {
             assert!(answer["score"].as_f64() > Some(0.0) && answer["because"]["fires"] == true, "{answer}");
@@ -115,16 +115,16 @@ fn answers_by_searched_rules_are_explained_by_a_rule_that_fires() {
 fn a_low_score_names_the_literal_that_emptied_a_domain_and_where_rules_fail() {
     let folder = with_model();
     let told = json(folder.path(), "explain m.glidr --target wife --head Arthur --tail Colin");
-    assert!(told["stands_in"].is_null() && told["score"].as_f64() < Some(0.5), "{told}");
+    assert!(told["split"].is_null() && told["score"].as_f64() < Some(0.5), "{told}");
     let emptied = &told["soft"][0]["trace"]["emptied"];
     assert!(emptied["literal"][0][0].is_string(), "{told}");
-    assert!(emptied["most_after"].as_f64() < emptied["most_before"].as_f64(), "{told}");
+    assert!(emptied["max_after"].as_f64() < emptied["max_before"].as_f64(), "{told}");
     let rounds = told["soft"][0]["trace"]["rounds"].as_array().expect("rounds");
     assert_eq!(rounds.len(), 4, "the start and three rounds");
     assert_eq!(rounds[0][0]["best"][0][0], "Arthur");
     assert!(told["rules"].as_array().expect("rules").iter().any(|rule| rule["failing_literal"].is_string()));
     let text = glidr(folder.path(), "explain m.glidr --target wife --head Arthur --tail Colin");
-    for part in ["soft score", "the sum of vote × score", "narrowed most: ", "emptying", "fails at"] {
+    for part in ["soft score", "the sum of weight × score", "narrowed most: ", "emptying", "fails at"] {
         assert!(text.contains(part), "{part} is missing from:\n{text}");
     }
 }
@@ -173,9 +173,9 @@ fn learning_that_starts_from_a_known_rule_knows_it_from_the_first_step() {
     let folder = tempfile::tempdir().expect("a folder to work in");
     fs::write(folder.path().join("known.rules"), "wife(X, Y) :- husband(Y, X).\n").expect("a small file");
     glidr(folder.path(), "learn -o m.glidr --steps 2 --rules 1 --targets wife --start known.rules");
-    let rules = json(folder.path(), "rules m.glidr --hard argmax");
+    let rules = json(folder.path(), "rules m.glidr --scoring argmax");
     assert_eq!(rules["rules"][0]["rule"], "wife(X, Y) :- husband(Y, X).", "{rules}");
     glidr(folder.path(), "learn -o other.glidr --steps 2 --rules 1 --targets wife");
-    let rules = json(folder.path(), "rules other.glidr --hard argmax");
+    let rules = json(folder.path(), "rules other.glidr --scoring argmax");
     assert_ne!(rules["rules"][0]["rule"], "wife(X, Y) :- husband(Y, X).", "two steps alone do not find it");
 }

@@ -1,12 +1,17 @@
 //! One unit of work: what is learned on, what is ranked on, and by which scores.
 
+use std::sync::Arc;
+
 use anyhow::Context;
+use glidr::evaluate::{EvaluationReport, Metrics, choose_mixing_weights};
 use glidr::model::RuleWeights;
-use glidr::rank::{Metrics, Ranked};
-use glidr::search::{Joined, Searched};
-use glidr::solve::Limits;
+use glidr::predict::MessagePassing;
+use glidr::search::Searched;
 use glidr::{Aggregation, TargetRules};
-use glidr::{Dataset, Extraction, Predicate, Ranking, Search, SoftModel, Split, Training};
+use glidr::{
+    Background, Blend, Dataset, Evaluation, Extraction, Predicate, Predictor, Rules, Search, Soft, SoftModel,
+    Split, Training,
+};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -101,9 +106,9 @@ impl Job {
         })
     }
 
-    /// Whether votes are fitted to clean facts after rules were learned from noisy ones: the paper mislabels
+    /// Whether rule weights are learned from clean facts after rules were learned from noisy ones: the paper mislabels
     /// "during training", and weighs rules by validation.
-    fn votes_later(&self) -> bool {
+    fn weights_later(&self) -> bool {
         let clean = matches!(self.change, Change::Mislabelled { clean_background: true, .. });
         clean && self.training.rule_weights == RuleWeights::Learned
     }
@@ -115,17 +120,28 @@ impl Job {
         learner: &mut Learner,
         watch: &dyn Watch,
     ) -> anyhow::Result<Option<Learned>> {
-        let votes = if self.votes_later() { RuleWeights::Loss } else { self.training.rule_weights };
-        let training = Training { rule_weights: votes, ..self.training.clone() };
+        let rule_weights = if self.weights_later() { RuleWeights::Loss } else { self.training.rule_weights };
+        let training = Training { rule_weights, ..self.training.clone() };
         let Some(found) = learner.model(&training, learned, watch)? else { return Ok(None) };
         let (mut model, mut seconds) = (found.model.clone(), found.seconds);
-        if self.votes_later() {
+        if self.weights_later() {
             let started = Stopwatch::start();
-            model.fit_votes(tested, &|done, all| watch.progress(done, all, "votes"))?;
+            model.learn_rule_weights(tested, &|done, all| watch.progress(done, all, "rule weights"))?;
             model.training.rule_weights = RuleWeights::Learned;
             seconds = seconds.map(|seconds| seconds + started.seconds());
         }
         Ok(Some(Learned { model, seconds }))
+    }
+
+    fn soft<'a>(
+        &self,
+        model: &'a SoftModel,
+        data: &'a Dataset,
+        extraction: Option<Extraction>,
+    ) -> glidr::Result<Soft<'a>> {
+        let plain = MessagePassing::of(model);
+        let passing = MessagePassing { rounds: self.rounds.unwrap_or(plain.rounds), extraction, ..plain };
+        Soft::with(model, data, Background::Train, passing)
     }
 
     fn search(&self) -> anyhow::Result<Search> {
@@ -167,11 +183,11 @@ impl Job {
         memo: &mut Memo,
         watch: &(dyn Fn(usize, usize) + Sync),
     ) -> anyhow::Result<Ranks> {
-        let plain = Ranking { seed: self.training.seed, rounds: self.rounds, ..Ranking::default() };
+        let evaluation = Evaluation { seed: self.training.seed, ..Evaluation::default() };
+        let evaluate = |predictor: &dyn Predictor| evaluation.run(predictor, tested, watch);
         let soft: usize = model.ensembles.iter().map(|ensemble| ensemble.rules.len()).sum();
-        let by = |hard: Option<Extraction>| Ranking { hard, ..plain }.run(model, tested, watch);
+        let by = |extraction: Option<Extraction>| evaluate(&self.soft(model, tested, extraction)?);
         let counted = |sets: &[TargetRules]| sets.iter().map(|set| set.rules.len()).sum::<usize>();
-        let limits = Limits::default();
         let started = Stopwatch::start();
         let (ranked, rules) = match self.scores {
             Scores::Soft => (by(None)?, soft),
@@ -180,15 +196,22 @@ impl Job {
             Scores::Search => {
                 let (found, seconds) = self.searched(model, learned, memo, watch)?;
                 let started = Stopwatch::start();
-                let ranked = plain.run_rules(&found.rules, &[], tested, limits, watch)?.0;
+                let ranked = evaluate(&Rules::new(&found.rules, tested))?;
                 return Ok(Ranks::of(&ranked, counted(&found.rules), seconds + started.seconds()));
             }
             Scores::Blend => {
-                // Shares are chosen by rules that have not seen valid; those that rank have.
+                // Mixing weights are chosen by rules that have not seen valid; those that rank have.
                 let (found, seconds) = self.searched(model, learned, memo, watch)?;
                 let started = Stopwatch::start();
-                let joined = Joined::choose(model, &found.train_rules, learned, plain, limits, watch)?;
-                let ranked = joined.rank(model, &found.rules, tested, plain, limits, watch)?.0;
+                let unfitted = model.with_loss_weights();
+                let blend = Blend::new(
+                    Arc::new(Rules::new(&found.train_rules, learned)),
+                    Arc::new(self.soft(&unfitted, learned, None)?),
+                );
+                let weights = choose_mixing_weights(&blend, learned, evaluation, watch)?;
+                let rules = Arc::new(Rules::new(&found.rules, tested));
+                let blend = Blend::new(rules, Arc::new(self.soft(model, tested, None)?));
+                let ranked = evaluate(&blend.weighted(&weights, &tested.names().predicates))?;
                 let seconds = seconds + started.seconds();
                 return Ok(Ranks::of(&ranked, soft + counted(&found.rules), seconds));
             }
@@ -213,7 +236,7 @@ pub struct Ranks {
 }
 
 impl Ranks {
-    fn of(ranked: &Ranked, rules: usize, seconds: f64) -> Self {
+    fn of(ranked: &EvaluationReport, rules: usize, seconds: f64) -> Self {
         Ranks { metrics: ranked.all, split_hash: ranked.protocol.split_hash.clone(), rules, seconds }
     }
 }
@@ -252,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn votes_are_fitted_to_the_facts_that_ranking_sees_also_where_rules_learn_from_noise() {
+    fn rule_weights_are_learned_from_the_facts_that_ranking_sees_also_where_rules_learn_from_noise() {
         let clean = Dataset::families(0);
         let folder = tempfile::tempdir().expect("a folder for models");
         let learned = |clean_background: bool| {
@@ -279,7 +302,7 @@ mod tests {
             let (model, noisy) = learned(clean_background);
             let fitted = |data: &Dataset| {
                 let mut model = model.clone();
-                model.fit_votes(data, &|_, _| {}).expect("the data has its predicates");
+                model.learn_rule_weights(data, &|_, _| {}).expect("the data has its predicates");
                 model.ensembles
             };
             assert_eq!(fitted(&clean) == model.ensembles, clean_background);

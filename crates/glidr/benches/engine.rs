@@ -4,12 +4,14 @@
 //! benchmark needs no files and runs the same everywhere.
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use glidr::graph::Triple;
-use glidr::graph::{Direction, Sizes};
-use glidr::infer::{Batch, Slots, Tables, Tape};
+use glidr::graph::{Direction, Query, Sizes, Triple};
+use glidr::infer::{Batch, Engine, Slots, Tables, Tape};
+use glidr::predict::{Exhaustive, MessagePassing, SoftTarget, top_k};
 use glidr::rule::Schema;
 use glidr::train::pairwise_logistic;
-use glidr::{ClassMatrix, Dataset, Ensemble, Entity, Predicate, Ranking, Scorer, SoftRule, Training};
+use glidr::{
+    ClassMatrix, Dataset, Ensemble, Entity, Evaluation, Predicate, Predictor, Soft, SoftRule, Training,
+};
 
 const PEOPLE: u32 = 600;
 
@@ -65,14 +67,16 @@ fn engine(c: &mut Criterion) {
 
     let rules = vec![SoftRule { logits: logits(&schema), loss: 1.0, vote: 1.0 }];
     let ensemble = Ensemble { target: Predicate(0), rules };
-    let scorer = Scorer::new(&ensemble, schema, &graph, 3, None);
+    let passing = MessagePassing { rounds: 3, engine: Engine::Auto, extraction: None };
+    let mut target = SoftTarget::new(&ensemble, schema, &graph, passing);
+    let query = Query { predicate: Predicate(0), direction: Direction::Tail, known: Entity(33) };
     let everyone: Vec<_> = (0..PEOPLE).map(|n| (Entity(33), Entity(n))).collect();
-    let most = scorer.scores(&everyone).into_iter().fold(0.0, f32::max);
+    let most = target.pair_scores(&everyone).into_iter().fold(0.0, f32::max);
     c.bench_function("best of all candidates, by bounds", |b| {
-        b.iter(|| assert_eq!(scorer.best(Direction::Tail, Entity(33), 1, |_| true)[0].score, most));
+        b.iter(|| assert_eq!(top_k(&mut target, query, 1, &|_| true)[0].score, f64::from(most)));
     });
     c.bench_function("best of all candidates, every pair", |b| {
-        b.iter(|| assert_eq!(scorer.scores(&everyone).into_iter().fold(0.0, f32::max), most));
+        b.iter(|| assert_eq!(target.pair_scores(&everyone).into_iter().fold(0.0, f32::max), most));
     });
 }
 
@@ -84,12 +88,13 @@ fn families(c: &mut Criterion) {
         b.iter(|| assert_eq!(training.run(&data).expect("sound settings"), model));
     });
     let model = Training { targets: vec![], ..training }.run(&data).expect("sound settings");
-    let slow = Ranking::default().run_exhaustive(&model, &data).expect("test facts");
+    let soft = Soft::new(&model, &data).expect("its own data");
+    let evaluate = |predictor: &dyn Predictor| {
+        Evaluation::default().run(predictor, &data, &|_, _| {}).expect("test facts")
+    };
+    let slow = evaluate(&Exhaustive(&soft));
     c.bench_function("ranking: the families' test split", |b| {
-        b.iter(|| {
-            let ranked = Ranking::default().run(&model, &data, &|_, _| {}).expect("test facts");
-            assert_eq!(ranked.ranks, slow.ranks);
-        });
+        b.iter(|| assert_eq!(evaluate(&soft).ranks, slow.ranks));
     });
 }
 

@@ -12,9 +12,10 @@ use std::time::Instant;
 
 use glidr::graph::{Sizes, Triple};
 use glidr::infer::{Slots, Sparse, Tables};
+use glidr::predict::{Exhaustive, MessagePassing};
 use glidr::rule::Schema;
 use glidr::train::pairwise_logistic;
-use glidr::{ClassMatrix, Dataset, Entity, Ranking, Run, Split, Training};
+use glidr::{Background, ClassMatrix, Dataset, Entity, Evaluation, Predictor, Run, Soft, Split, Training};
 
 /// Numbers that look random and are the same everywhere.
 struct Numbers(u64);
@@ -141,8 +142,10 @@ fn learn_and_rank(data: &Dataset, target: &str, steps: usize, rounds: usize) -> 
     let training = Training { steps, targets: vec![target.into()], ..Training::default() };
     let (learning, model) = seconds(|| training.run(data).expect("sound settings"));
     let rank = |split| {
-        let ranking = Ranking { split, rounds: Some(rounds), ..Ranking::default() };
-        seconds(|| ranking.run(&model, data, &|_, _| {}).expect("held-out facts"))
+        let passing = MessagePassing { rounds, ..MessagePassing::of(&model) };
+        let soft = Soft::with(&model, data, Background::Train, passing).expect("its own data");
+        let evaluation = Evaluation { split, ..Evaluation::default() };
+        seconds(|| evaluation.run(&soft, data, &|_, _| {}).expect("held-out facts"))
     };
     let (few, valid) = rank(Split::Valid);
     let (many, test) = rank(Split::Test);
@@ -231,9 +234,11 @@ fn threads() {
 fn every_pair() {
     let (_folder, data, name) = family();
     let model = Training { steps: 256, ..Training::default() }.run(&data).expect("sound settings");
-    let ranking = Ranking::default();
-    let (fast_time, fast) = seconds(|| ranking.run(&model, &data, &|_, _| {}).expect("held-out facts"));
-    let (slow_time, slow) = seconds(|| ranking.run_exhaustive(&model, &data).expect("held-out facts"));
+    let soft = Soft::new(&model, &data).expect("its own data");
+    let rank =
+        |predictor: &dyn Predictor| Evaluation::default().run(predictor, &data, &|_, _| {}).expect("facts");
+    let (fast_time, fast) = seconds(|| rank(&soft));
+    let (slow_time, slow) = seconds(|| rank(&Exhaustive(&soft)));
     assert_eq!(fast.ranks, slow.ranks, "every rank is the same");
     println!(
         "\nranking at R = 3 on {name}, all {} queries of test: {:.2} ms a query; every pair {:.2} ms = {:.0} times",

@@ -1,7 +1,7 @@
 //! Learns two predicates of the built-in families and prints their rules.
 #![expect(clippy::print_stdout, reason = "an example shows what it found")]
 
-use glidr::{Dataset, Extraction, Ranking, Training};
+use glidr::{Dataset, Evaluation, Extraction, Soft, Training};
 
 fn main() -> glidr::Result<()> {
     let families = Dataset::families(0);
@@ -12,7 +12,7 @@ fn main() -> glidr::Result<()> {
             println!("{votes:.2}  {}", rule.show(model.names()));
         }
     }
-    let ranked = Ranking::default().run(&model, &families, &|_, _| {})?;
+    let ranked = Evaluation::default().run(&Soft::new(&model, &families)?, &families, &|_, _| {})?;
     println!("MRR {:.3} over {} queries", ranked.all.mrr, ranked.all.queries);
     Ok(())
 }

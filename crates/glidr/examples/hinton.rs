@@ -3,7 +3,8 @@
 #![expect(clippy::print_stdout, reason = "an example shows what it found")]
 
 use glidr::model::Positives;
-use glidr::{Background, Dataset, Entity, Ranking, Scorer, Split, Training};
+use glidr::predict::{MessagePassing, SoftTarget};
+use glidr::{Background, Dataset, Entity, Evaluation, Soft, Split, Training};
 
 fn main() -> glidr::Result<()> {
     println!("the paper's settings");
@@ -17,7 +18,9 @@ fn show(training: &Training) -> glidr::Result<()> {
     for seed in 0..5 {
         let data = Dataset::families(seed);
         let model = Training { seed, ..training.clone() }.run(&data)?;
-        let ranked = Ranking { seed, ..Ranking::default() }.run(&model, &data, &|_, _| {})?.all;
+        let ranked = Evaluation { seed, ..Evaluation::default() }
+            .run(&Soft::new(&model, &data)?, &data, &|_, _| {})?
+            .all;
         let view = model.view(&data, Background::All)?;
         let people = data.names().entities.len() as u32;
         let pairs: Vec<_> =
@@ -25,8 +28,8 @@ fn show(training: &Training) -> glidr::Result<()> {
         let (mut perfect, mut right, mut all) = (0, 0, 0);
         for ensemble in &model.ensembles {
             let scores =
-                Scorer::new(ensemble, model.schema, view.graph.adjacency(), model.training.rounds, None)
-                    .scores(&pairs);
+                SoftTarget::new(ensemble, model.schema, view.graph.adjacency(), MessagePassing::of(&model))
+                    .pair_scores(&pairs);
             let facts = Split::ALL.iter().flat_map(|&split| data.split(split));
             let facts: Vec<_> = facts.filter(|fact| fact.predicate == ensemble.target).collect();
             let holds = |pair: &(Entity, Entity)| facts.iter().any(|fact| (fact.head, fact.tail) == *pair);

@@ -4,11 +4,11 @@
 
 use std::error::Error;
 
-use glidr::graph::Triple;
-use glidr::graph::{Direction, Sizes};
+use glidr::graph::{Direction, Query, Sizes, Triple};
 use glidr::infer::{Engine, Slots, Sparse, Tables};
+use glidr::predict::{MessagePassing, SoftTarget, top_k};
 use glidr::rule::Schema;
-use glidr::{ClassMatrix, Ensemble, Entity, Predicate, Scorer, SoftRule};
+use glidr::{ClassMatrix, Ensemble, Entity, Predicate, SoftRule};
 
 const ENTITIES: u32 = 5_000;
 
@@ -37,13 +37,18 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut sparse = Sparse::default();
     sparse.prepare(&graph, &tables.iter().collect::<Vec<_>>(), 3);
     let ensemble = Ensemble { target: Predicate(0), rules };
-    let scorer = Scorer::with_engine(Engine::Sparse, &ensemble, schema, &graph, 2, None);
+    let passing = MessagePassing { rounds: 2, engine: Engine::Sparse, extraction: None };
+    let mut target = SoftTarget::new(&ensemble, schema, &graph, passing);
     let mut sum = sparse.scores(&graph, &pairs)[0][0];
     for time in 0..times as u32 {
         sum += match kernel.as_str() {
             "message" => sparse.scores(&graph, &pairs)[0][0],
             "adjoint" => sparse.adjoint(&graph, &vec![[1.0; 8]; pairs.len()]).len() as f32,
-            "ranking" => scorer.best(Direction::Tail, Entity(next(time, 2)), 10, |_| true)[0].score,
+            "ranking" => {
+                let known = Entity(next(time, 2));
+                let query = Query { predicate: Predicate(0), direction: Direction::Tail, known };
+                top_k(&mut target, query, 10, &|_| true)[0].score as f32
+            }
             other => return Err(format!("there is no kernel {other:?}").into()),
         };
     }

@@ -1,14 +1,13 @@
 #![doc = include_str!("../README.md")]
 
 pub mod error;
+pub mod evaluate;
 pub mod explain;
 pub mod export;
-pub mod fidelity;
 pub mod graph;
 pub mod infer;
 pub mod model;
-mod predict;
-pub mod rank;
+pub mod predict;
 pub mod render;
 pub mod rule;
 pub mod search;
@@ -18,10 +17,11 @@ pub mod train;
 pub mod util;
 
 pub use error::{Error, Result};
+pub use evaluate::Evaluation;
 pub use graph::{Background, ClassMatrix, Dataset, Direction, Entity, Predicate, Property, Split};
 pub use infer::Outcome;
 pub use model::{Ensemble, Extraction, SoftModel, SoftRule, Training};
-pub use rank::{Ranking, Scorer};
+pub use predict::{Blend, Predictor, Rules, Soft};
 pub use rule::{Aggregation, Rule, RuleSet, Schema, TargetRules, WeightedRule};
 pub use search::Search;
 pub use synthetic::Generator;

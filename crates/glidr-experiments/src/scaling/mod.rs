@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use glidr::train::Ended;
-use glidr::{Generator, Ranking, Run, Training};
+use glidr::{Evaluation, Generator, Run, Soft, Training};
 use report::report;
 use serde::{Deserialize, Serialize};
 
@@ -159,7 +159,7 @@ impl Point {
         let step = time / steps as f64;
         let train_bytes = peak_bytes();
         let started = Instant::now();
-        let ranked = Ranking::default().run(&model, &data, &|_, _| {})?;
+        let ranked = Evaluation::default().run(&Soft::new(&model, &data)?, &data, &|_, _| {})?;
         let queries = ranked.ranks.len();
         Ok(Measured {
             step,

@@ -8,7 +8,7 @@ use crate::solve::{Ended, Grounding, Limits, Solver};
 /// Why a rule fires.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Proof {
-    /// An entity for every variable; of a body that must hold in several ways, the first of them.
+    /// An entity for every variable; of a body that needs several groundings, the first of them.
     pub grounding: Grounding,
     /// For every literal a fact that makes it true.
     pub facts: Vec<(Atom, Entity, Entity)>,
@@ -21,7 +21,7 @@ pub enum Verdict {
     Holds(Proof),
     /// It does not: the literals before this one can hold together, but not with this one.
     FailsAt(usize),
-    /// It does not: its body holds, but in no more than so many ways.
+    /// It does not: its body holds, but has only so many groundings.
     TooFew(u64),
     /// The time was over before it was known.
     Unknown,
@@ -57,8 +57,8 @@ pub fn prove(rule: &Rule, facts: &Neighbours, head: Entity, tail: Entity, limits
         return Ok(Verdict::Unknown);
     }
     if rule.min_groundings() > 1 {
-        let ways = solver.groundings(head, tail, rule.min_groundings().into());
-        match (ways.ended, ways.value) {
+        let found = solver.groundings(head, tail, rule.min_groundings().into());
+        match (found.ended, found.value) {
             (Ended::TimeLimit, _) => return Ok(Verdict::Unknown),
             (_, 0) => {}
             (_, few) => return Ok(Verdict::TooFew(few)),

@@ -29,7 +29,7 @@ pub struct Narrowing {
     /// How much of it this literal's message took.
     pub taken: f64,
     /// The variable's largest entry before and after the round.
-    pub most: [f32; 2],
+    pub max: [f32; 2],
 }
 
 /// A slot and its likeliest fillers as atoms; none stands for `P_true`.
@@ -44,7 +44,7 @@ pub struct Slot {
 /// One soft rule on one pair.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trace {
-    /// The rule's score, without its vote.
+    /// The rule's score, without its weight.
     pub score: f32,
     /// The domains at the start and after every round.
     pub rounds: Vec<Vec<DomainView>>,
@@ -55,17 +55,17 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// The literal that narrowed most: that took the largest share of a domain.
+    /// The literal that narrowed most: that took the largest part of a domain.
     pub fn narrowed_most(&self) -> Option<&Narrowing> {
-        let share = |narrowing: &&Narrowing| narrowing.taken / narrowing.before.max(f64::MIN_POSITIVE);
-        self.narrowings.iter().rev().max_by(|a, b| share(a).total_cmp(&share(b)))
+        let part = |narrowing: &&Narrowing| narrowing.taken / narrowing.before.max(f64::MIN_POSITIVE);
+        self.narrowings.iter().rev().max_by(|a, b| part(a).total_cmp(&part(b)))
     }
 
     /// The literal that emptied a domain, or came nearest to it: of the round in which the largest entry of
     /// a variable fell furthest, the message that took most.
     pub fn emptied(&self) -> Option<&Narrowing> {
-        let left = |narrowing: &Narrowing| narrowing.most[1] / narrowing.most[0].max(f32::MIN_POSITIVE);
-        let fallen = self.narrowings.iter().filter(|narrowing| narrowing.most[1] < narrowing.most[0]);
+        let left = |narrowing: &Narrowing| narrowing.max[1] / narrowing.max[0].max(f32::MIN_POSITIVE);
+        let fallen = self.narrowings.iter().filter(|narrowing| narrowing.max[1] < narrowing.max[0]);
         fallen.min_by(|a, b| left(a).total_cmp(&left(b)).then(b.taken.total_cmp(&a.taken)))
     }
 
@@ -120,7 +120,7 @@ pub fn trace(
                     to: term(variable, schema),
                     before: mass(before),
                     taken: taken[winner],
-                    most: [before, after].map(|domain| domain.iter().copied().fold(0.0, f32::max)),
+                    max: [before, after].map(|domain| domain.iter().copied().fold(0.0, f32::max)),
                 }
             }));
         }
@@ -194,7 +194,7 @@ mod tests {
         let bad = at(4);
         assert_eq!(bad.score, 0.0);
         let emptied = bad.emptied().expect("Y lost its last entity");
-        assert_eq!((emptied.from, emptied.to, emptied.most), (Term::Z(1), Term::Y, [1.0, 0.0]));
+        assert_eq!((emptied.from, emptied.to, emptied.max), (Term::Z(1), Term::Y, [1.0, 0.0]));
         let slot = bad.slot(Term::Y, Term::Z(1)).expect("there is such a slot");
         assert_eq!(slot.fillers[0], (Some(Atom::Pair(Predicate(0), Term::Z(1), Term::Y)), 1.0));
     }

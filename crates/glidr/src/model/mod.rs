@@ -92,6 +92,15 @@ impl SoftModel {
         self.training.targets.is_empty() || self.target(name).is_ok()
     }
 
+    /// The same with the rule weights that validation losses give, where they were learned: those have seen more of
+    /// *valid*.
+    #[must_use]
+    pub fn with_loss_weights(&self) -> Self {
+        let mut model = self.clone();
+        model.ensembles.iter_mut().for_each(Ensemble::vote_by_loss);
+        model
+    }
+
     /// The names that its rules are printed with.
     pub fn names(&self) -> RuleNames<'_> {
         RuleNames { predicates: &self.predicates, properties: &self.properties, entities: None }

@@ -1,62 +1,170 @@
-//! Scores of a set of rules, evaluated exactly.
+//! Hard rules as a predictor: evaluated exactly, and aggregated.
+//!
+//! In: a [`TargetRules`] for every target, and a [`Dataset`]. Out: the aggregate of the rules that fire for a
+//! candidate; without one the score is 0. Scores of max-plus are places in the order of one query's candidates.
 
+use std::sync::Arc;
+
+use super::{Predictor, TargetPredictor};
 use crate::error::Result;
-use crate::graph::{Direction, Entity, Neighbours};
+use crate::explain::{Detail, Explainer, Explanation};
+use crate::graph::{Background, Dataset, Direction, Entity, KnowledgeGraph, Predicate, Query, Triple};
 use crate::rule::{Aggregator, TargetRules};
 use crate::solve::{Ended, Limits, Solver};
 
-impl TargetRules {
-    /// Makes every rule ready on `facts`.
-    pub fn solvers<'f>(&self, facts: &'f Neighbours, limits: Limits) -> Result<Vec<Solver<'f>>> {
-        self.rules.iter().map(|weighed| Solver::new(&weighed.rule, facts, limits)).collect()
+/// Hard rules on some data. They have the data's numbers.
+#[derive(Clone)]
+pub struct Rules<'a> {
+    rules: &'a [TargetRules],
+    data: &'a Dataset,
+    graph: Arc<KnowledgeGraph>,
+    limits: Limits,
+    targets: Option<&'a [Predicate]>,
+}
+
+impl<'a> Rules<'a> {
+    /// Rules that look up *facts* and *train*, evaluated without limits.
+    pub fn new(rules: &'a [TargetRules], data: &'a Dataset) -> Self {
+        Rules::with(rules, data, Background::Train, Limits::default())
     }
 
-    /// The scores of all entities as the other end of a known one, by exact evaluation, and how that
-    /// ended. No rule means 0. Scores order the candidates of one question; those of max-plus are
-    /// places in that order.
-    pub fn scores(
-        &self,
-        solvers: &[Solver],
-        direction: Direction,
-        known: Entity,
-        entities: usize,
-    ) -> (Vec<f64>, Ended) {
-        let mut board = Aggregator::new(self.aggregation, entities);
-        let mut ended = Ended::Complete;
-        let numbers: Vec<f64> = self.rules.iter().map(|weighed| weighed.weight.of(direction)).collect();
-        for rule in self.that_count(direction) {
-            let solver = &solvers[rule];
-            let found = match direction {
-                Direction::Tail => solver.tails(known),
-                Direction::Head => solver.heads(known),
-            };
-            if found.ended != Ended::Complete {
-                ended = found.ended;
+    /// The same on another background, or within limits on any one query to a rule.
+    pub fn with(rules: &'a [TargetRules], data: &'a Dataset, background: Background, limits: Limits) -> Self {
+        Rules { rules, data, graph: Arc::clone(data.graph(background)), limits, targets: None }
+    }
+
+    /// The same for queries about these targets only.
+    #[must_use]
+    pub fn only(self, targets: &'a [Predicate]) -> Self {
+        Rules { targets: Some(targets), ..self }
+    }
+
+    fn of(&self, target: Predicate) -> Option<&'a TargetRules> {
+        self.rules.iter().find(|rules| rules.target == target)
+    }
+
+    fn solver(&self, rules: &TargetRules, number: usize, limits: Limits) -> Result<Solver<'_>> {
+        Solver::new(&rules.rules[number].rule, self.graph.neighbours(), limits)
+    }
+}
+
+impl Predictor for Rules<'_> {
+    fn scoring(&self) -> String {
+        "rules".into()
+    }
+
+    fn is_target(&self, predicate: Predicate) -> bool {
+        self.targets.is_none_or(|targets| targets.contains(&predicate))
+    }
+
+    fn has_rules(&self, predicate: Predicate) -> bool {
+        self.of(predicate).is_some_and(|rules| !rules.rules.is_empty())
+    }
+
+    fn target(&self, target: Predicate, _irreflexive: bool) -> Result<Box<dyn TargetPredictor + '_>> {
+        let rules = self.of(target);
+        let count = rules.map_or(0, |rules| rules.rules.len());
+        let solvers = rules.map(|rules| (0..count).map(|number| self.solver(rules, number, self.limits)));
+        Ok(Box::new(RulesTarget {
+            rules,
+            solvers: solvers.into_iter().flatten().collect::<Result<_>>()?,
+            entities: self.graph.entities(),
+            ended: Ended::Complete,
+        }))
+    }
+
+    fn without(&self, fact: Triple) -> Result<Option<Box<dyn Predictor + '_>>> {
+        Ok(self.graph.holds(fact).then(|| {
+            let graph = Arc::new(self.graph.without(fact));
+            Box::new(Rules { graph, ..self.clone() }) as Box<dyn Predictor>
+        }))
+    }
+
+    fn evidence(&self, query: Query, candidate: Entity, detail: &Detail) -> Result<Explanation> {
+        let score = self.target(query.predicate, false)?.scores(query, &[candidate])[0];
+        let mut explanation = Explanation::of(score);
+        let Some(rules) = self.of(query.predicate) else { return Ok(explanation) };
+        let names = self.data.names();
+        let explainer = Explainer {
+            neighbours: self.graph.neighbours(),
+            rule_names: names.into(),
+            entities: &names.entities,
+            limits: detail.limits,
+        };
+        let (head, tail) = query.direction.pair(query.known, candidate);
+        // Those of the highest weight first; only what is told is counted.
+        for number in rules.that_count(query.direction) {
+            if detail.max_failing == 0 && !explanation.wants(true, detail) {
+                break;
             }
-            for entity in found.value {
-                board.fire(entity.index(), rule, numbers[rule]);
+            let fires = self.solver(rules, number, detail.limits)?.holds(head, tail).value;
+            if explanation.wants(fires, detail) {
+                let weighted = &rules.rules[number];
+                let weight = weighted.weight.of(query.direction);
+                explanation.add_rule(explainer.rule(&weighted.rule, weight, (head, tail))?, detail);
+            } else {
+                explanation.count(fires);
             }
         }
-        (board.scores(&numbers), ended)
+        Ok(explanation)
+    }
+}
+
+/// One target's rules, ready to be evaluated.
+struct RulesTarget<'a> {
+    rules: Option<&'a TargetRules>,
+    solvers: Vec<Solver<'a>>,
+    entities: usize,
+    ended: Ended,
+}
+
+impl TargetPredictor for RulesTarget<'_> {
+    fn entities(&self) -> usize {
+        self.entities
+    }
+
+    fn scores(&mut self, query: Query, candidates: &[Entity]) -> Vec<f64> {
+        let Some(rules) = self.rules else { return vec![0.0; candidates.len()] };
+        let mut aggregator = Aggregator::new(rules.aggregation, self.entities);
+        let weights: Vec<f64> = rules.rules.iter().map(|rule| rule.weight.of(query.direction)).collect();
+        for rule in rules.that_count(query.direction) {
+            let found = match query.direction {
+                Direction::Tail => self.solvers[rule].tails(query.known),
+                Direction::Head => self.solvers[rule].heads(query.known),
+            };
+            if found.ended != Ended::Complete {
+                self.ended = found.ended;
+            }
+            for entity in found.value {
+                aggregator.fire(entity.index(), rule, weights[rule]);
+            }
+        }
+        let scores = aggregator.scores(&weights);
+        candidates.iter().map(|candidate| scores[candidate.index()]).collect()
+    }
+
+    fn ended(&self) -> Ended {
+        self.ended
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::graph::{Predicate, Sizes, Triple};
+    use crate::graph::{Names, Vocabulary};
     use crate::rule::{Aggregation, Atom, Literal, Rule, Term, Weight, WeightedRule};
 
     #[test]
     fn a_rule_counts_for_tails_by_one_number_and_for_heads_by_the_other() {
-        let fact = |predicate, head, tail| Triple {
-            head: Entity(head),
-            predicate: Predicate(predicate),
-            tail: Entity(tail),
+        let vocabulary = Vocabulary {
+            entities: Names::new(["a", "b", "c", "d"]),
+            predicates: Names::new(["p", "q", "r"]),
+            properties: Names::default(),
         };
-        let facts = [fact(0, 0, 1), fact(1, 0, 2), fact(1, 3, 1)];
-        let facts = Neighbours::new(Sizes { entities: 4, predicates: 3, properties: 0 }, &facts, &[]);
-        let weighed = |predicate, tail, head| {
+        let facts = vec![Triple::new(0, 0, 1), Triple::new(0, 1, 2), Triple::new(3, 1, 1)];
+        let splits = [facts, vec![], vec![], vec![]];
+        let data = Dataset::of("three facts", vocabulary, splits, vec![]).expect("sound facts");
+        let weighted = |predicate, tail, head| {
             let atom = Atom::Pair(Predicate(predicate), Term::X, Term::Y);
             let rule = Rule::new(Predicate(2), &[Literal::any_of(vec![atom])]);
             WeightedRule::new(rule, Weight { tail, head })
@@ -64,13 +172,18 @@ mod tests {
         let set = TargetRules::new(
             Predicate(2),
             Aggregation::Sum,
-            vec![weighed(0, 1.0, 0.0), weighed(1, 0.5, 2.0)],
+            vec![weighted(0, 1.0, 0.0), weighted(1, 0.5, 2.0)],
         );
-        let solvers = set.solvers(&facts, Limits::default()).expect("sound rules");
-        let scores = |direction, known| set.scores(&solvers, direction, Entity(known), 4).0;
+        // The rule of the greater number comes first; the one that counts nothing for heads is left out there.
+        assert_eq!((set.that_count(Direction::Tail), set.that_count(Direction::Head)), (vec![1, 0], vec![0]));
+        let sets = [set];
+        let rules = Rules::new(&sets, &data);
+        let mut target = rules.target(Predicate(2), false).expect("sound rules");
+        let mut scores = |direction, known| {
+            let query = Query { predicate: Predicate(2), direction, known: Entity(known) };
+            target.scores(query, &[0, 1, 2, 3].map(Entity))
+        };
         assert_eq!(scores(Direction::Tail, 0), [0.0, 1.0, 0.5, 0.0]);
         assert_eq!(scores(Direction::Head, 1), [0.0, 0.0, 0.0, 2.0]);
-        // The rule of the greater number stands first; the one that counts nothing for heads is left out there.
-        assert_eq!((set.that_count(Direction::Tail), set.that_count(Direction::Head)), (vec![1, 0], vec![0]));
     }
 }

@@ -9,13 +9,10 @@
 //! sample of each target's queries, and the exact one is the sample that holds every query and every fired candidate.
 
 mod body;
-mod both;
 mod choose;
 mod ends;
 mod evaluate;
-mod joined;
 mod propose;
-mod rank;
 mod select;
 mod simplify;
 mod target;
@@ -26,15 +23,14 @@ use std::time::Duration;
 
 use body::Steps;
 use choose::{Tried, choose};
-pub use joined::{Joined, Share};
 use propose::Branches;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
+use crate::evaluate::Evaluation;
 use crate::graph::{Background, ClassMatrix, Dataset, Predicate};
 use crate::model::{SoftModel, SoftRule};
-use crate::rank::irreflexive;
 use crate::rule::{Aggregation, Rule, Schema, TargetRules};
 use crate::solve::{Ended, Limits, Solver};
 
@@ -89,7 +85,7 @@ pub struct Search {
     /// How rules are aggregated; chosen on *valid* for each target where not given.
     pub aggregation: Option<Aggregation>,
     /// Whether an entity may be its own answer where no training fact of the target says so of any.
-    pub self_answers: bool,
+    pub allow_reflexive: bool,
     /// Seed of the sample.
     pub seed: u64,
 }
@@ -112,7 +108,7 @@ impl Default for Search {
             max_negatives: 250,
             time: None,
             aggregation: None,
-            self_answers: false,
+            allow_reflexive: false,
             seed: 0,
         }
     }
@@ -192,6 +188,7 @@ impl Search {
         for rule in extra {
             Solver::new(rule, facts, Limits::default())?;
         }
+        let evaluation = Evaluation { allow_reflexive: self.allow_reflexive, ..Evaluation::default() };
         let context = Context {
             search: self,
             data,
@@ -199,7 +196,7 @@ impl Search {
             steps: Steps::new(facts),
             model,
             extra,
-            irreflexive: irreflexive(data, self.self_answers),
+            irreflexive: evaluation.irreflexive(data),
             branches: (self.max_refined > 0).then(|| Branches::new(facts)),
         };
         let done = AtomicUsize::new(0);

@@ -8,6 +8,7 @@ mod adamw;
 mod checkpoint;
 mod loss;
 mod passes;
+mod rule_weights;
 mod sample;
 mod unit;
 
@@ -317,7 +318,7 @@ impl<'d> Run<'d> {
             ensembles,
         };
         if self.training.rule_weights == RuleWeights::Learned {
-            model.fit_votes(self.data, watch).expect("a model fits the data it was learned on");
+            model.learn_rule_weights(self.data, watch).expect("a model fits the data it was learned on");
         }
         model
     }

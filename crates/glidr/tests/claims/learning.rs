@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use glidr::infer::{Engine, Slots};
 use glidr::model::Positives;
 use glidr::train::Ended;
-use glidr::{Dataset, Extraction, Ranking, Run, SoftModel, Training};
+use glidr::{Dataset, Evaluation, Extraction, Run, Soft, SoftModel, Training};
 
 fn quick() -> Training {
     Training {
@@ -221,12 +221,12 @@ fn rules_travel_to_a_graph_of_other_entities() {
     let training =
         Training { steps: 300, rules: 4, targets: vec!["grandparent".into()], ..Training::default() };
     let model = training.run(&here).expect("sound settings");
-    let ranked = Ranking::default().run(&model, &there, &|_, _| {}).expect("there are test facts");
+    let soft = Soft::new(&model, &there).expect("common predicates");
+    let ranked = Evaluation::default().run(&soft, &there, &|_, _| {}).expect("there are test facts");
     assert_eq!(ranked.all.queries, 48);
     assert!(ranked.all.mrr > 0.95, "MRR on the other graph is {}", ranked.all.mrr);
     let mixed = Dataset::families(0);
-    let error =
-        Ranking::default().run(&model, &mixed, &|_, _| {}).expect_err("no common predicate").to_string();
+    let error = Soft::new(&model, &mixed).err().expect("no common predicate").to_string();
     assert!(error.contains("has none of them: grandparent, parent"), "{error}");
 }
 
@@ -252,7 +252,8 @@ fn a_property_can_decide_a_rule() {
     let likes = model.target("likes").expect("a target");
     let rules = likes.extract(&model.schema, glidr::Extraction::Argmax);
     assert_eq!(rules[0].0.show(model.names()), "likes(X, Y) :- friend(X, Y), musical(Y).");
-    let ranked = Ranking::default().run(&model, &data, &|_, _| {}).expect("there are test facts");
+    let soft = Soft::new(&model, &data).expect("its own data");
+    let ranked = Evaluation::default().run(&soft, &data, &|_, _| {}).expect("there are test facts");
     assert_eq!(ranked.all.hits1, 1.0);
 }
 

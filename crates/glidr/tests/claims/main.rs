@@ -2,20 +2,20 @@
 #![expect(clippy::print_stderr, reason = "a test says what it did not run")]
 
 mod adjoint;
+mod blending;
 mod digests;
-mod joining;
 mod learning;
 mod oracle;
 mod paper;
 mod planted;
 mod ranking;
 mod rule_sets;
+mod rule_weights;
 mod searching;
 mod solving;
 mod sparse;
 mod text;
 mod twin;
-mod votes;
 
 use std::path::PathBuf;
 

@@ -3,10 +3,13 @@
 use std::collections::BTreeSet;
 
 use glidr::Aggregation;
-use glidr::graph::{Direction, Neighbours, Sizes};
+use glidr::graph::{Direction, Neighbours, Query, Sizes};
 use glidr::rule::{Filler, Measures, Weight};
 use glidr::solve::{Limits, Solver};
-use glidr::{Background, Dataset, Entity, Extraction, Predicate, Ranking, Rule, Search, Split, Training};
+use glidr::{
+    Background, Dataset, Entity, Evaluation, Extraction, Predicate, Predictor, Rule, Rules, Search, Split,
+    Training, WeightedRule,
+};
 
 /// Two hundred people in families of five: parents, children, and *grandparent* to be found.
 fn generations() -> Dataset {
@@ -40,8 +43,8 @@ fn search_finds_the_rule_that_makes_the_data_and_ranks_perfectly_with_it() {
     let data = generations();
     let target = data.names().predicate("grandparent").expect("a predicate");
     let searched = Search::default().run(&data, None, &[], &[target], &|_| {}).expect("a sound search");
-    let (ranked, _) = Ranking::default()
-        .run_rules(&searched.rules, &[target], &data, Limits::default(), &|_, _| {})
+    let ranked = Evaluation::default()
+        .run(&Rules::new(&searched.rules, &data).only(&[target]), &data, &|_, _| {})
         .expect("there are test facts");
     assert_eq!((ranked.all.hits1, ranked.all.queries), (1.0, 48));
     assert_eq!(searched.reports[0].rules, searched.rules[0].rules.len());
@@ -119,9 +122,15 @@ fn scores_of_a_set_are_those_of_its_rules_evaluated_one_by_one() {
         &background,
         &[],
     );
-    let solvers: Vec<Solver> = set.solvers(&facts, Limits::default()).expect("sound rules");
+    let solver =
+        |rule: &WeightedRule| Solver::new(&rule.rule, &facts, Limits::default()).expect("a sound rule");
+    let solvers: Vec<Solver> = set.rules.iter().map(solver).collect();
+    let rules = Rules::new(&searched.rules, &data);
+    let mut target = rules.target(uncle, false).expect("sound rules");
+    let everyone: Vec<Entity> = (0..names.entities.len() as u32).map(Entity).collect();
     for head in (0..names.entities.len() as u32).map(Entity) {
-        let (scores, _) = set.scores(&solvers, Direction::Tail, head, names.entities.len());
+        let query = Query { predicate: set.target, direction: Direction::Tail, known: head };
+        let scores = target.scores(query, &everyone);
         for tail in (0..names.entities.len() as u32).map(Entity) {
             let fires = solvers.iter().any(|solver| solver.holds(head, tail).value);
             assert_eq!(scores[tail.index()] > 0.0, fires, "a score needs a rule, and a rule gives one");
@@ -171,8 +180,8 @@ fn a_soft_rule_whose_weight_is_split_between_aunt_and_uncle_comes_apart_into_goo
     // Only the soft rule may propose.
     let search = only_local();
     let searched = search.run(&data, Some(&model), &[], &[niece], &|_| {}).expect("a sound search");
-    let (ranked, _) = Ranking::default()
-        .run_rules(&searched.rules, &[niece], &data, Limits::default(), &|_, _| {})
+    let ranked = Evaluation::default()
+        .run(&Rules::new(&searched.rules, &data).only(&[niece]), &data, &|_, _| {})
         .expect("there are test facts");
     assert_eq!(ranked.all.hits1, 1.0, "both halves are answered");
     let background: Vec<_> =
@@ -265,8 +274,8 @@ fn a_large_graph_is_searched_by_a_sample_of_questions_alike_on_any_number_of_thr
     };
     let sets = with(2);
     assert_eq!(sets, with(1));
-    let (ranked, _) = Ranking::default()
-        .run_rules(&sets, &targets[..1], &data, Limits::default(), &|_, _| {})
+    let ranked = Evaluation::default()
+        .run(&Rules::new(&sets, &data).only(&targets[..1]), &data, &|_, _| {})
         .expect("there are test facts");
     assert_eq!((ranked.all.hits1, ranked.all.queries), (1.0, 120));
 }

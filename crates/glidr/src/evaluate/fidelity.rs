@@ -6,8 +6,9 @@
 
 use crate::error::Result;
 use crate::graph::{Entity, KnowledgeGraph};
+use crate::infer::Engine;
 use crate::model::{Ensemble, SoftRule};
-use crate::rank::Scorer;
+use crate::predict::{MessagePassing, SoftTarget};
 use crate::rule::{Rule, Schema};
 use crate::solve::{Limits, Solver};
 
@@ -26,13 +27,14 @@ pub fn fidelity(
     let mut heads: Vec<Entity> = solver.answers().value.into_iter().map(|(head, _)| head).collect();
     heads.dedup();
     let one = Ensemble { target: rule.target, rules: vec![SoftRule { vote: 1.0, ..soft.clone() }] };
-    let scorer = Scorer::new(&one, schema, graph.adjacency(), rounds, None);
+    let passing = MessagePassing { rounds, engine: Engine::Auto, extraction: None };
+    let mut target = SoftTarget::new(&one, schema, graph.adjacency(), passing);
     let mut scored: Vec<(f32, bool)> = Vec::new();
     for head in heads.iter().step_by(heads.len().div_ceil(HEADS).max(1)) {
         let tails = solver.tails(*head).value;
         let pairs: Vec<_> = (0..graph.entities() as u32).map(|tail| (*head, Entity(tail))).collect();
         let answered = pairs.iter().map(|(_, tail)| tails.binary_search(tail).is_ok());
-        scored.extend(scorer.scores(&pairs).into_iter().zip(answered));
+        scored.extend(target.pair_scores(&pairs).into_iter().zip(answered));
     }
     Ok(chance(&mut scored))
 }

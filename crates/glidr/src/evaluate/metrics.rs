@@ -7,11 +7,11 @@ use serde::Serialize;
 pub struct Metrics {
     /// Mean reciprocal rank.
     pub mrr: f64,
-    /// Share of ranks at most 1.
+    /// Part of the ranks that are at most 1.
     pub hits1: f64,
-    /// Share of ranks at most 3.
+    /// Part of the ranks that are at most 3.
     pub hits3: f64,
-    /// Share of ranks at most 10.
+    /// Part of the ranks that are at most 10.
     pub hits10: f64,
     /// How many ranks there are.
     pub queries: usize,
@@ -21,7 +21,7 @@ impl Metrics {
     /// Counts over `ranks`, each at least 1; all zero where there are none.
     ///
     /// ```
-    /// use glidr::rank::Metrics;
+    /// use glidr::evaluate::Metrics;
     /// let metrics = Metrics::of(&[1.0, 2.0, 4.0, 20.0]);
     /// assert_eq!((metrics.mrr, metrics.hits1, metrics.hits3, metrics.hits10), (0.45, 0.25, 0.5, 0.75));
     /// ```
@@ -30,7 +30,7 @@ impl Metrics {
             0 => 0.0,
             count => ranks.iter().map(|&rank| value(rank)).sum::<f64>() / count as f64,
         };
-        let hits = |most: f64| mean(&|rank| f64::from(u8::from(rank <= most)));
+        let hits = |max: f64| mean(&|rank| f64::from(u8::from(rank <= max)));
         let metrics = Metrics {
             mrr: mean(&|rank| 1.0 / rank),
             hits1: hits(1.0),
