@@ -1,4 +1,4 @@
-//! Experiments that learn and rank over a grid: rows × data × seeds × ways of scoring.
+//! Experiments that learn and rank over a grid: rows × data × seeds × kinds of scores.
 
 use anyhow::Context;
 use glidr::Training;
@@ -7,12 +7,12 @@ use serde::{Deserialize, Serialize};
 use crate::Watch;
 use crate::job::{Change, Job};
 use crate::learner::{Learner, stopped};
-use crate::plan::{Choices, Plan, Shelf, first, folder};
+use crate::plan::{Choices, DataSets, Plan, first, folder};
 use crate::store::Store;
 
 /// What a unit gave.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Gave {
+pub struct UnitResult {
     /// Mean reciprocal rank.
     pub mrr: f64,
     /// Hits@1, as a fraction of 1.
@@ -21,7 +21,7 @@ pub struct Gave {
     pub hits3: f64,
     /// Hits@10.
     pub hits10: f64,
-    /// How many questions.
+    /// How many queries.
     pub queries: usize,
     /// The test split's hash.
     pub split_hash: String,
@@ -34,7 +34,7 @@ pub struct Gave {
 }
 
 /// A unit with what it gave.
-pub type Done = (Job, Gave);
+pub type Done = (Job, UnitResult);
 
 /// All units of a plan, those that share a model one after the other.
 pub fn jobs(plan: &Plan, choices: &Choices) -> anyhow::Result<Vec<Job>> {
@@ -96,13 +96,13 @@ pub fn run(
     mut learner: Learner,
     watch: &dyn Watch,
 ) -> anyhow::Result<Option<Vec<Done>>> {
-    let (mut shelf, mut done) = (Shelf::default(), Vec::new());
+    let (mut data_sets, mut done) = (DataSets::default(), Vec::new());
     let mut memo = None;
     for (number, job) in jobs.iter().enumerate() {
-        let data = shelf.open(&job.data, &job.folder)?;
+        let data = data_sets.open(&job.data, &job.folder)?;
         let unit = job.unit(data);
-        if let Some(gave) = store.get::<Gave>(&unit) {
-            done.push((job.clone(), gave));
+        if let Some(result) = store.get::<UnitResult>(&unit) {
+            done.push((job.clone(), result));
             continue;
         }
         if store.only_done {
@@ -112,10 +112,10 @@ pub fn run(
         let (learned, tested) = job.sides(data)?;
         let found = job.model((&learned, &tested), &mut learner, watch).with_context(|| job.show())?;
         let Some(found) = found else { return Ok(None) };
-        let shown = |done: usize, all: usize| watch.progress(done, all, "questions or targets");
+        let shown = |done: usize, all: usize| watch.progress(done, all, "queries or targets");
         let ranks =
             job.rank(&found.model, &learned, &tested, &mut memo, &shown).with_context(|| job.show())?;
-        let gave = Gave {
+        let result = UnitResult {
             mrr: ranks.metrics.mrr,
             hits1: ranks.metrics.hits1,
             hits3: ranks.metrics.hits3,
@@ -126,8 +126,8 @@ pub fn run(
             learn_seconds: found.seconds,
             rank_seconds: ranks.seconds,
         };
-        store.put(&unit, &gave)?;
-        done.push((job.clone(), gave));
+        store.put(&unit, &result)?;
+        done.push((job.clone(), result));
         if stopped(watch) && number + 1 < jobs.len() {
             return Ok(None);
         }

@@ -223,7 +223,7 @@ impl Job {
 /// The last search, by all that decides it, and its processor seconds.
 pub type Memo = Option<(Value, (Searched, f64))>;
 
-/// What a ranking gave.
+/// What a ranking result.
 pub struct Ranks {
     /// Over all ranks.
     pub metrics: Metrics,

@@ -33,19 +33,19 @@ pub struct Learner {
     checkpoint: PathBuf,
     models: PathBuf,
     /// Whether models of earlier runs are learned again.
-    anew: bool,
+    restart: bool,
     /// The models of this run.
     own: HashSet<PathBuf>,
 }
 
 impl Learner {
-    /// Keeps checkpoints of the experiment `name` and models below `out`; `anew` trusts none of earlier runs.
-    pub fn new(out: &Path, name: &str, anew: bool) -> Self {
+    /// Keeps checkpoints of the experiment `name` and models below `out`; `restart` trusts none of earlier runs.
+    pub fn new(out: &Path, name: &str, restart: bool) -> Self {
         Learner {
             last: None,
             checkpoint: out.join(name).with_extension("checkpoint"),
             models: out.join("models"),
-            anew,
+            restart,
             own: HashSet::new(),
         }
     }
@@ -86,7 +86,7 @@ impl Learner {
 
     /// A model that was learned before. Only one with these very settings and data counts, whatever its name.
     fn kept(&self, path: &Path, training: &Training, data: &str) -> Option<Learned> {
-        if self.anew && !self.own.contains(path) {
+        if self.restart && !self.own.contains(path) {
             return None;
         }
         let model = SoftModel::open(path).ok()?;
@@ -127,7 +127,7 @@ impl Learner {
             }
             Ended::Finished => {
                 let seconds = (!resumed).then(|| started.seconds());
-                let model = run.into_model(&|done, all| watch.progress(done, all, "votes"));
+                let model = run.into_model(&|done, all| watch.progress(done, all, "rule weights"));
                 let _ = std::fs::remove_file(&self.checkpoint);
                 Ok(Some(Learned { model, seconds }))
             }

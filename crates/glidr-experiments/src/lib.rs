@@ -88,9 +88,9 @@ impl Experiment {
         out: &Path,
         watch: &dyn Watch,
     ) -> anyhow::Result<Option<Report>> {
-        let mut store = Store::open(&out.join(format!("{}.jsonl", self.name())), choices.anew)?;
+        let mut store = Store::open(&out.join(format!("{}.jsonl", self.name())), choices.restart)?;
         store.only_done = choices.done;
-        let learner = Learner::new(out, self.name(), choices.anew);
+        let learner = Learner::new(out, self.name(), choices.restart);
         match self {
             Experiment::Rules => rules::run(plan, choices, &mut store, learner, watch),
             Experiment::Scaling => scaling::run(plan, choices, &mut store, watch),

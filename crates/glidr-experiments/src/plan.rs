@@ -43,7 +43,7 @@ fn yes() -> bool {
     true
 }
 
-/// One way of learning and scoring.
+/// Settings of learning and scoring.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Row {
@@ -59,7 +59,7 @@ pub struct Row {
     /// Only run when asked for, because it takes hours.
     #[serde(default)]
     pub long: bool,
-    /// Ways of scoring.
+    /// Kinds of scores.
     pub scores: Vec<Scores>,
     /// Rounds when ranking; as in training where not given.
     pub rounds: Option<usize>,
@@ -71,7 +71,7 @@ pub struct Row {
     pub search: SearchPlan,
 }
 
-/// A way of scoring candidates.
+/// What candidates are scored by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scores {
@@ -83,30 +83,37 @@ pub enum Scores {
     Argmax,
     /// Searched rules.
     Search,
-    /// Soft and searched rules joined.
+    /// The blend of soft and searched rules.
     Blend,
 }
 
 impl Scores {
-    /// Its word.
+    /// Its name.
     pub fn name(self) -> &'static str {
         ["soft", "top-p 0.25", "argmax", "search", "blend"][self as usize]
     }
 }
 
 /// Settings of the search that differ from its defaults.
+///
+/// What is not set is not written either, so that units of work are found again when settings are added.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SearchPlan {
     /// Rules of a target's pool that are no conjunctions.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub max_rules: Option<usize>,
     /// Conjunctions of two.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub max_conjunctions: Option<usize>,
     /// Rules measured around each soft rule.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub local_search: Option<usize>,
-    /// Chains measured.
+    /// Paths measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub max_paths: Option<usize>,
-    /// The way of joining: `noisy_or`, `noisy_or_5`, `max_plus` or `sum`.
+    /// How rules are aggregated: `noisy_or`, `noisy_or_5`, `max_plus` or `sum`.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub aggregation: Option<String>,
 }
 
@@ -132,7 +139,7 @@ pub struct Choices {
     /// Report what is done, and run nothing.
     pub done: bool,
     /// Throw away what was done before.
-    pub anew: bool,
+    pub restart: bool,
 }
 
 impl Plan {
@@ -188,11 +195,11 @@ impl Plan {
 
 /// Data sets by name, each opened once.
 #[derive(Default)]
-pub struct Shelf {
+pub struct DataSets {
     opened: BTreeMap<String, Dataset>,
 }
 
-impl Shelf {
+impl DataSets {
     /// The data set called `name`: built in, generated, or a folder.
     pub fn open(&mut self, name: &str, folder: &Path) -> anyhow::Result<&Dataset> {
         if !self.opened.contains_key(name) {
@@ -237,6 +244,8 @@ pub fn first<T: Clone>(list: &[T], choices: &Choices) -> Vec<T> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::Value;
+
     use super::*;
     use crate::Experiment;
 
@@ -262,7 +271,43 @@ mod tests {
 
     #[test]
     fn data_that_is_not_there_is_named_with_what_can_be_done() {
-        let error = Shelf::default().open("nowhere", Path::new("/no/folder")).expect_err("not there");
+        let error = DataSets::default().open("nowhere", Path::new("/no/folder")).expect_err("not there");
         assert!(error.to_string().contains("/no/folder/nowhere") && error.to_string().contains("--folder"));
+    }
+
+    #[test]
+    fn kept_units_have_the_names_of_today() {
+        let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/results");
+        for experiment in Experiment::ALL {
+            let path = kept.join(experiment.name()).with_extension("jsonl");
+            let Ok(text) = std::fs::read_to_string(path) else { return }; // not in the package
+            for (number, line) in text.lines().enumerate() {
+                let line: Value = serde_json::from_str(line).expect("JSON");
+                let (unit, result) = (&line["unit"], &line["result"]);
+                let place = format!("{}.jsonl:{}", experiment.name(), number + 1);
+                match experiment {
+                    Experiment::Scaling => {
+                        assert_eq!(again::<crate::ScalingPoint>(unit), *unit, "{place}");
+                        assert_eq!(again::<crate::ScalingMeasured>(result), *result, "{place}");
+                        continue;
+                    }
+                    Experiment::Rules => {
+                        assert_eq!(again::<crate::rules::UnitResult>(result), *result, "{place}");
+                    }
+                    _ => {
+                        assert_eq!(again::<SearchPlan>(&unit["search"]), unit["search"], "{place}");
+                        assert_eq!(again::<Scores>(&unit["scores"]), unit["scores"], "{place}");
+                        assert_eq!(again::<crate::grid::UnitResult>(result), *result, "{place}");
+                    }
+                }
+                assert_eq!(again::<Training>(&unit["training"]), unit["training"], "{place}");
+            }
+        }
+    }
+
+    /// Reads a value as a `T` and writes it again.
+    fn again<T: serde::de::DeserializeOwned + Serialize>(value: &Value) -> Value {
+        let read: T = serde_json::from_value(value.clone()).expect("settings by their names");
+        serde_json::to_value(read).expect("settings can be written")
     }
 }

@@ -12,17 +12,17 @@ use serde_json::json;
 
 use crate::Watch;
 use crate::learner::{Learner, stopped};
-use crate::plan::{Choices, Plan, Shelf, folder};
+use crate::plan::{Choices, DataSets, Plan, folder};
 use crate::report::{Report, Table};
 use crate::store::Store;
 
 /// The best rule of one predicate.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Best {
+pub struct Best {
     target: String,
     rule: String,
     shape: Shape,
-    votes: f32,
+    weight: f32,
     support: usize,
     confidence: f64,
     head_coverage: f64,
@@ -32,7 +32,7 @@ struct Best {
 
 /// What one unit gave: the best rules, and the shapes of all.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-struct Gave {
+pub struct UnitResult {
     best: Vec<Best>,
     shapes: BTreeMap<Shape, usize>,
     best_shapes: BTreeMap<Shape, usize>,
@@ -45,7 +45,7 @@ pub fn run(
     mut learner: Learner,
     watch: &dyn Watch,
 ) -> anyhow::Result<Option<Report>> {
-    let mut shelf = Shelf::default();
+    let mut data_sets = DataSets::default();
     let mut units = Vec::new();
     for row in plan.chosen_rows(choices)? {
         for data in plan.data_of(&row, choices) {
@@ -55,34 +55,35 @@ pub fn run(
         }
     }
     let (mut report, mut values) = (Report::default(), Vec::new());
-    let mut counts: BTreeMap<(String, String), (Gave, usize)> = BTreeMap::new();
+    let mut counts: BTreeMap<(String, String), (UnitResult, usize)> = BTreeMap::new();
     for (number, (row, name, training)) in units.iter().enumerate() {
-        let data = shelf.open(name, &folder(plan, choices))?;
+        let data = data_sets.open(name, &folder(plan, choices))?;
         let unit = json!({ "data": name, "hash": data.hash(), "training": training, "rules": "top-p 0.25, best by both, drawn" });
-        let gave = if let Some(gave) = store.get::<Gave>(&unit) {
-            gave
+        let result = if let Some(result) = store.get::<UnitResult>(&unit) {
+            result
         } else if store.only_done {
             continue;
         } else {
             watch.unit(number, units.len(), &format!("{row}, {name}, seed {}", training.seed));
             let Some(learned) = learner.model(training, data, watch)? else { return Ok(None) };
-            let gave = look(&learned.model, data)?;
-            store.put(&unit, &gave)?;
-            gave
+            let result = best_rules(&learned.model, data)?;
+            store.put(&unit, &result)?;
+            result
         };
-        values.push(json!({ "row": row, "data": name, "seed": training.seed, "shapes": gave.shapes,
-            "best_shapes": gave.best_shapes, "best": gave.best.iter().map(|best| json!({
-                "target": best.target, "rule": best.rule, "shape": best.shape, "votes": best.votes,
+        values.push(json!({ "row": row, "data": name, "seed": training.seed, "shapes": result.shapes,
+            "best_shapes": result.best_shapes, "best": result.best.iter().map(|best| json!({
+                "target": best.target, "rule": best.rule, "shape": best.shape, "weight": best.weight,
                 "support": best.support, "confidence": best.confidence, "head_coverage": best.head_coverage,
                 "test_f1": best.test_f1 })).collect::<Vec<_>>() }));
         let (sum, seeds) = counts.entry((row.clone(), name.clone())).or_default();
         *seeds += 1;
         for shape in Shape::ALL {
-            *sum.shapes.entry(shape).or_default() += gave.shapes.get(&shape).copied().unwrap_or(0);
-            *sum.best_shapes.entry(shape).or_default() += gave.best_shapes.get(&shape).copied().unwrap_or(0);
+            *sum.shapes.entry(shape).or_default() += result.shapes.get(&shape).copied().unwrap_or(0);
+            *sum.best_shapes.entry(shape).or_default() +=
+                result.best_shapes.get(&shape).copied().unwrap_or(0);
         }
         if *seeds == 1 {
-            show(&mut report, row, name, training.seed, &gave);
+            show(&mut report, row, name, training.seed, &result);
         }
         if stopped(watch) && number + 1 < units.len() {
             return Ok(None);
@@ -108,9 +109,9 @@ pub fn run(
             .into(),
         header: header.map(String::from).to_vec(),
         left: 2,
-        rows: counts.iter().map(|((row, data), (gave, seeds))| {
+        rows: counts.iter().map(|((row, data), (result, seeds))| {
             let mut cells = vec![row.clone(), data.clone(), seeds.to_string()];
-            for shapes in [&gave.shapes, &gave.best_shapes] {
+            for shapes in [&result.shapes, &result.best_shapes] {
                 let all: usize = shapes.values().sum();
                 cells.push(all.to_string());
                 let share = |shape: Shape| {
@@ -123,9 +124,9 @@ pub fn run(
         }).collect(),
     });
     report.notes.push(
-        "confidence and coverage are counted on facts and train, without crediting a rule with the fact it is \
-         direction about; a predicate's best rule has the greatest harmonic mean of the two, and is shown without \
-         literals whose removal changes no answer; F1 is against test; votes come from valid"
+        "confidence and coverage are counted on facts and train, leave-one-out: no rule is credited with the fact \
+         that is queried. A predicate's best rule has the greatest harmonic mean of the two, and is shown without \
+         literals whose removal changes no answer. F1 is against test; weights come from valid."
             .into(),
     );
     report.value = json!({ "experiment": "rules", "units": values });
@@ -133,11 +134,11 @@ pub fn run(
 }
 
 /// Adds the first seed's best rules and the pictures of those that are no chains: at most three, loops first.
-fn show(report: &mut Report, row: &str, data: &str, seed: u64, gave: &Gave) {
-    let header = ["votes", "support", "confidence", "coverage", "F1", "shape", "rule"];
+fn show(report: &mut Report, row: &str, data: &str, seed: u64, result: &UnitResult) {
+    let header = ["weight", "support", "confidence", "coverage", "F1", "shape", "rule"];
     let line = |best: &Best| {
         vec![
-            format!("{:.2}", best.votes),
+            format!("{:.2}", best.weight),
             best.support.to_string(),
             format!("{:.3}", best.confidence),
             format!("{:.3}", best.head_coverage),
@@ -150,9 +151,9 @@ fn show(report: &mut Report, row: &str, data: &str, seed: u64, gave: &Gave) {
         title: format!("the best rule of each predicate: {row}, {data}, seed {seed}"),
         header: header.map(String::from).to_vec(),
         left: 7,
-        rows: gave.best.iter().map(line).collect(),
+        rows: result.best.iter().map(line).collect(),
     });
-    let mut shown: Vec<&Best> = gave.best.iter().filter(|best| best.shape != Shape::Chain).collect();
+    let mut shown: Vec<&Best> = result.best.iter().filter(|best| best.shape != Shape::Chain).collect();
     let looped = |best: &Best| best.shape == Shape::Loop;
     shown.sort_by(|a, b| looped(b).cmp(&looped(a)).then(b.test_f1.total_cmp(&a.test_f1)));
     for (number, best) in shown.into_iter().take(3).enumerate() {
@@ -161,21 +162,21 @@ fn show(report: &mut Report, row: &str, data: &str, seed: u64, gave: &Gave) {
     }
 }
 
-fn look(model: &SoftModel, data: &Dataset) -> anyhow::Result<Gave> {
+fn best_rules(model: &SoftModel, data: &Dataset) -> anyhow::Result<UnitResult> {
     let view = model.view(data, Background::Train)?;
     let facts = view.graph.neighbours();
-    let mut gave = Gave::default();
+    let mut result = UnitResult::default();
     for ensemble in &model.ensembles {
         let rules = ensemble.extract(&model.schema, Extraction::TopP(0.25));
         for (rule, _) in &rules {
-            *gave.shapes.entry(rule.shape()).or_default() += 1;
+            *result.shapes.entry(rule.shape()).or_default() += 1;
         }
         let mut best: Option<(f64, Rule, f32)> = None;
         for (rule, votes) in rules {
             let measures = Solver::new(&rule, facts, Limits::default())?.measure().value;
-            let both = both(measures.confidence(), measures.head_coverage());
-            if best.as_ref().is_none_or(|(most, ..)| both > *most) {
-                best = Some((both, rule, votes));
+            let mean = harmonic_mean(measures.confidence(), measures.head_coverage());
+            if best.as_ref().is_none_or(|(most, ..)| mean > *most) {
+                best = Some((mean, rule, votes));
             }
         }
         let Some((_, rule, votes)) = best else { continue };
@@ -186,15 +187,15 @@ fn look(model: &SoftModel, data: &Dataset) -> anyhow::Result<Gave> {
         };
         let found = count(&rule);
         let rule = rule.shortened(|shorter| count(shorter) == found);
-        *gave.best_shapes.entry(rule.shape()).or_default() += 1;
+        *result.best_shapes.entry(rule.shape()).or_default() += 1;
         let name = model.predicates.name(ensemble.target);
-        gave.best.push(measured(&rule, votes, name, model, data, facts)?);
+        result.best.push(measured(&rule, votes, name, model, data, facts)?);
     }
-    Ok(gave)
+    Ok(result)
 }
 
 /// The harmonic mean.
-fn both(confidence: f64, coverage: f64) -> f64 {
+fn harmonic_mean(confidence: f64, coverage: f64) -> f64 {
     2.0 * confidence * coverage / (confidence + coverage).max(f64::MIN_POSITIVE)
 }
 
@@ -220,7 +221,7 @@ fn measured(
     Ok(Best {
         target: target.to_owned(),
         shape: rule.shape(),
-        votes,
+        weight: votes,
         support: measures.support,
         confidence: measures.confidence(),
         head_coverage: measures.head_coverage(),

@@ -23,8 +23,8 @@ pub struct Store {
 }
 
 impl Store {
-    /// Opens the lines at `path`, or starts them; `anew` throws old ones away. Only one run at a time.
-    pub fn open(path: &Path, anew: bool) -> anyhow::Result<Self> {
+    /// Opens the lines at `path`, or starts them; `restart` throws old ones away. Only one run at a time.
+    pub fn open(path: &Path, restart: bool) -> anyhow::Result<Self> {
         let said = || path.display().to_string();
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
@@ -60,7 +60,7 @@ impl Store {
                 ),
             }
         }
-        if anew {
+        if restart {
             (done, sound) = (HashMap::new(), 0);
         }
         file.set_len(sound as u64).with_context(said)?;
@@ -113,8 +113,8 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("units.jsonl");
         std::fs::write(&path, "dear diary\n").expect("a small file");
-        for anew in [false, true] {
-            let error = Store::open(&path, anew).err().expect("no store").to_string();
+        for restart in [false, true] {
+            let error = Store::open(&path, restart).err().expect("no store").to_string();
             assert!(error.contains("units.jsonl:1: a line must be a JSON object"), "{error}");
         }
         assert_eq!(std::fs::read_to_string(&path).expect("still there"), "dear diary\n");

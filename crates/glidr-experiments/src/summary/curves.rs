@@ -5,7 +5,7 @@ use crate::figure::{Figure, Point, Series};
 use crate::job::Change;
 use crate::report::{Report, Table};
 
-/// A figure of Hits@1 over one axis, a line for each data set, row and way of scoring.
+/// A figure of Hits@1 over one axis, a line for each data set, row and kind of scores.
 pub fn figure(report: &mut Report, groups: &[Group], name: &str, title: &str, (axis, x): (&str, &str)) {
     let mut lines: Vec<Series> = Vec::new();
     let mut rows = Vec::new();
@@ -128,7 +128,7 @@ pub fn beyond(report: &mut Report, groups: &[Group]) {
         "processor s a seed",
     ];
     report.tables.push(Table {
-        title: "what more rules, variables, rounds and other ways of joining bring".into(),
+        title: "what more rules, variables, rounds and other aggregations bring".into(),
         header: strings(&header),
         left: 3,
         rows,

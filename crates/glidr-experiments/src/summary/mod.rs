@@ -10,28 +10,29 @@ use curves::{beyond, figure, inductive};
 use serde_json::{Value, json};
 
 use crate::Experiment;
-use crate::grid::{Done, Gave};
+use crate::grid::{Done, UnitResult};
 use crate::job::Job;
 use crate::plan::Plan;
 use crate::published::published;
 use crate::report::Report;
 use crate::stats::Spread;
 
-/// The runs of one row, data set, point and way of scoring: all seeds.
+/// The runs of one row, data set, point and kind of scores: all seeds.
 struct Group<'a> {
     job: &'a Job,
-    gave: Vec<&'a Gave>,
+    results: Vec<&'a UnitResult>,
 }
 
 impl Group<'_> {
-    fn spread(&self, part: impl Fn(&Gave) -> f64) -> Spread {
-        let values: Vec<f64> = self.gave.iter().map(|gave| part(gave)).collect();
+    fn spread(&self, part: impl Fn(&UnitResult) -> f64) -> Spread {
+        let values: Vec<f64> = self.results.iter().map(|result| part(result)).collect();
         Spread::of(&values).unwrap_or(Spread { mean: 0.0, deviation: 0.0, runs: 0 })
     }
 
     /// Processor seconds of learning and ranking: the mean over runs whose learning was not broken off.
     fn seconds(&self) -> Option<f64> {
-        let whole = self.gave.iter().filter_map(|gave| Some(gave.learn_seconds? + gave.rank_seconds));
+        let whole =
+            self.results.iter().filter_map(|result| Some(result.learn_seconds? + result.rank_seconds));
         Spread::of(&whole.collect::<Vec<f64>>()).map(|spread| spread.mean)
     }
 
@@ -41,7 +42,7 @@ impl Group<'_> {
             "change": self.job.change, "variables": self.job.training.variables,
             "mrr": self.spread(|g| g.mrr), "hits1": self.spread(|g| g.hits1), "hits3": self.spread(|g| g.hits3),
             "hits10": self.spread(|g| g.hits10), "rules": self.spread(|g| g.rules as f64).mean,
-            "seconds": self.seconds(), "split_hash": self.gave.first().map(|gave| &gave.split_hash),
+            "seconds": self.seconds(), "split_hash": self.results.first().map(|result| &result.split_hash),
         })
     }
 }
@@ -49,13 +50,13 @@ impl Group<'_> {
 fn groups(done: &[Done]) -> Vec<Group<'_>> {
     let mut places: BTreeMap<String, usize> = BTreeMap::new();
     let mut groups: Vec<Group> = Vec::new();
-    for (job, gave) in done {
+    for (job, result) in done {
         let key = format!("{}|{}|{}|{}", job.row, job.data, job.x, job.scores.name());
         let place = *places.entry(key).or_insert_with(|| {
-            groups.push(Group { job, gave: Vec::new() });
+            groups.push(Group { job, results: Vec::new() });
             groups.len() - 1
         });
-        groups[place].gave.push(gave);
+        groups[place].results.push(result);
     }
     groups
 }
@@ -98,8 +99,8 @@ pub fn report(experiment: Experiment, plan: &Plan, done: &[Done]) -> anyhow::Res
         "experiment": experiment.name(),
         "results": groups.iter().map(Group::value).collect::<Vec<_>>(),
         "published": if experiment == Experiment::Completion { json!(published()?) } else { json!([]) },
-        "units": done.iter().map(|(job, gave)| json!({ "row": job.row, "data": job.data, "scores": job.scores,
-            "x": job.x, "change": job.change, "training": job.training, "gave": gave })).collect::<Vec<_>>(),
+        "units": done.iter().map(|(job, result)| json!({ "row": job.row, "data": job.data, "scores": job.scores,
+            "x": job.x, "change": job.change, "training": job.training, "result": result })).collect::<Vec<_>>(),
     });
     Ok(report)
 }
@@ -117,7 +118,7 @@ fn cell(spread: Spread, percent: bool) -> String {
 
 fn metrics(group: &Group) -> Vec<String> {
     vec![
-        group.gave.len().to_string(),
+        group.results.len().to_string(),
         cell(group.spread(|g| g.mrr), false),
         cell(group.spread(|g| g.hits1), true),
         cell(group.spread(|g| g.hits3), true),

@@ -125,7 +125,7 @@ impl Flags {
             points: self.points.map(usize::from),
             long: self.long,
             done: self.done,
-            anew: self.restart,
+            restart: self.restart,
         };
         let stop = signals::listen()?;
         let bar = output.bar(0, "{prefix} {bar:20} {msg}  {elapsed} gone");
