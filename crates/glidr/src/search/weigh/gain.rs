@@ -3,12 +3,15 @@
 use crate::graph::Direction;
 use crate::search::evaluate::{Label, QuerySample};
 
+/// Reciprocal ranks of so many ties are added one by one, those of more by their integral.
+const FEW_TIES: usize = 32;
+
 impl QuerySample {
     /// The sum of reciprocal ranks over the queries of *valid* in one direction, given the scores of candidates.
     ///
     /// Facts that are missing are like those of *valid*: of the negatives above one of these as many are taken to be
     /// true as others of *valid* stand above it; and no answer has more negatives above it than one below it. Ties
-    /// take their mean.
+    /// are broken at random, as in evaluation.
     pub fn gain(&self, scores: &[f64], direction: Direction) -> f64 {
         let mut gain = 0.0;
         for query in self.queries.iter().filter(|query| query.from_valid && query.direction == direction) {
@@ -27,11 +30,29 @@ impl QuerySample {
                 let below = negatives.partition_point(|&of| of < score);
                 let ties = negatives.len() - above - below + if score == 0.0 { uncovered } else { 0 };
                 fewest = fewest.min(above.saturating_sub(above_in(&answers, score)));
-                gain += 1.0 / (1.0 + fewest as f64 + ties as f64 / 2.0);
+                gain += expected_reciprocal_rank(fewest, ties);
             }
         }
         gain
     }
+}
+
+/// The mean of 1 / rank where so many stand above, and ties are broken at random.
+///
+/// ```text
+/// (1 / (t + 1)) Σ 1 / (1 + a + k),   k = 0 … t
+/// ```
+///
+/// Taking the mean rank instead would prefer any order of tied candidates to the tie.
+fn expected_reciprocal_rank(above: usize, ties: usize) -> f64 {
+    let harmonic = |n: f64| n.ln() + 0.5 / n - 1.0 / (12.0 * n * n);
+    let sum = if ties <= FEW_TIES {
+        (0..=ties).map(|k| 1.0 / (1 + above + k) as f64).sum()
+    } else {
+        let head: f64 = (0..FEW_TIES).map(|k| 1.0 / (1 + above + k) as f64).sum();
+        head + harmonic((above + ties + 1) as f64) - harmonic((above + FEW_TIES) as f64)
+    };
+    sum / (ties + 1) as f64
 }
 
 #[cfg(test)]
@@ -63,5 +84,15 @@ pub(super) mod tests {
         assert_eq!(gain(&[(1, 9.0), (3, 8.5), (4, 8.4), (2, 8.0)]), 1.5);
         // One above both: that above 2 is spared, and then it cannot be above 1.
         assert_eq!(gain(&[(3, 9.5), (1, 9.0), (2, 8.0)]), 2.0);
+    }
+
+    #[test]
+    fn ties_are_worth_the_mean_over_all_their_orders() {
+        assert_eq!(expected_reciprocal_rank(0, 1), 0.75);
+        assert_eq!(expected_reciprocal_rank(3, 0), 0.25);
+        for (above, ties) in [(0, 40), (7, 100), (120, 5000)] {
+            let plain = (0..=ties).map(|k| 1.0 / (1 + above + k) as f64).sum::<f64>() / (ties + 1) as f64;
+            assert!((expected_reciprocal_rank(above, ties) - plain).abs() < 1e-9, "{above} {ties}");
+        }
     }
 }
