@@ -9,7 +9,7 @@ use glidr::{Background, Dataset, Entity, Evaluation, Soft, Split, Training};
 fn main() -> glidr::Result<()> {
     println!("the paper's settings");
     show(&Training::default())?;
-    println!("rules that learn together, from all known facts (--joint-loss 1 --positives all)");
+    println!("the joint loss, from all known facts (--joint-loss 1 --positives all)");
     show(&Training { joint_loss: 1.0, positives: Positives::All, ..Training::default() })
 }
 

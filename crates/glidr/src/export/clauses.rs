@@ -33,7 +33,7 @@ pub(super) struct Words<'a> {
     pub sign: &'static str,
 }
 
-/// A body that must hold in several ways: each is a fact `way1(Rule, X, Y, Z1)`, `way2(Rule, X, Y, Z1, Z2)`, …
+/// A body that must have several groundings: each is a fact `way1(Rule, X, Y, Z1)`, `way2(Rule, X, Y, Z1, Z2)`, …
 pub(super) struct Counted {
     /// What is derived.
     pub head: String,
@@ -88,7 +88,7 @@ impl Words<'_> {
 
     /// The clauses of a rule where a body can hold no *or*: each disjunction is a relation of its own,
     /// `either(Rule, Literal, A, B)` over the variables of its atoms. `count` writes the clause of a rule whose body
-    /// must hold in several ways.
+    /// must have several groundings.
     pub fn clauses(&self, number: usize, rule: &Rule, end: &str, count: fn(&Counted) -> String) -> String {
         let (mut body, mut text) = (Vec::new(), String::new());
         for (place, literal) in rule.body().iter().enumerate() {

@@ -194,7 +194,7 @@ fn variables(atom: Atom) -> Vec<Term> {
     list
 }
 
-/// The variables of a body that must hold in several ways: X, Y, and its own.
+/// The variables of a body that must have several groundings: X, Y, and its own.
 fn counted(rule: &Rule) -> Vec<Term> {
     let inner = (1..=rule.variables() - 2).map(|number| Term::Z(number as u8));
     [Term::X, Term::Y].into_iter().chain(inner).collect()

@@ -52,7 +52,7 @@ pub fn json_facts(known: &Known, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// A rule's head and body as a document: a list of literals, each a list of atoms read as *or*; and
-/// `at_least`, where the body must hold in several ways.
+/// `at_least`, where the body must have several groundings.
 pub fn rule_value(rule: &Rule, names: RuleNames) -> Value {
     let term = |term: Term| match term {
         Term::Constant(_) => json!({ "constant": constant(names, term) }),

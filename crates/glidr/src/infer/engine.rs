@@ -19,7 +19,7 @@ pub enum Engine {
 }
 
 /// Above this share of links within two steps of an entity, the dense engine is the faster one.
-const MOST_REACH: f64 = 0.1;
+const MAX_REACH: f64 = 0.1;
 
 impl Engine {
     /// The word for it in settings.
@@ -31,7 +31,7 @@ impl Engine {
     #[must_use]
     pub fn chosen(self, graph: &ClassMatrix) -> Engine {
         match self {
-            Engine::Auto if graph.reach() > MOST_REACH => Engine::Dense,
+            Engine::Auto if graph.reach() > MAX_REACH => Engine::Dense,
             Engine::Auto => Engine::Sparse,
             given => given,
         }

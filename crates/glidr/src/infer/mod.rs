@@ -25,7 +25,7 @@ pub use weights::{Logits, Slots, Weights};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// A round changed nothing: the domains are a fixed point.
-    Settled,
+    Converged,
     /// This variable (from 0) has no entity left, so the rule does not hold.
     Emptied(usize),
     /// The rounds were over before either.

@@ -36,13 +36,13 @@ impl Pass {
 
 /// What one batch's message passing reads.
 #[derive(Clone, Copy)]
-pub(crate) struct Setting<'a, const W: usize> {
+pub(crate) struct Context<'a, const W: usize> {
     pub graph: &'a ClassMatrix,
     pub tables: &'a Tables,
     pub batch: &'a Batch<'a, W>,
 }
 
-impl<const W: usize> Setting<'_, W> {
+impl<const W: usize> Context<'_, W> {
     /// The number of the last variable, Y.
     #[inline(always)]
     pub fn last(&self) -> usize {
@@ -109,12 +109,12 @@ impl<const W: usize> Round<W> {
 
     /// Updates a variable between the ends, entity by entity             `eq:state_update`
     #[inline(always)]
-    pub fn narrow_inner(&mut self, older: Older<W>, setting: Setting<W>, pass: Pass, step: usize) {
-        let k = pass.variable(step, setting.last()) - 1;
+    pub fn narrow_inner(&mut self, older: Older<W>, context: Context<W>, pass: Pass, step: usize) {
+        let k = pass.variable(step, context.last()) - 1;
         let mut domain = std::mem::take(&mut self.inner[k]);
         let mut winners = std::mem::take(&mut self.inner_winner[k]);
         for (entity, (value, winner)) in domain.iter_mut().zip(&mut winners).enumerate() {
-            let found = self.narrow_row(older.row(entity), setting, pass, step, entity);
+            let found = self.narrow_row(older.row(entity), context, pass, step, entity);
             *value = found.0;
             *winner = found.1.map(|sender| sender as u8);
         }
@@ -127,21 +127,21 @@ impl<const W: usize> Round<W> {
     pub fn narrow_row(
         &self,
         mut value: [f32; W],
-        setting: Setting<W>,
+        context: Context<W>,
         pass: Pass,
         step: usize,
         entity: usize,
     ) -> ([f32; W], [u32; W]) {
-        let Setting { graph, tables, batch } = setting;
-        let receiver = pass.variable(step, setting.last());
+        let Context { graph, tables, batch } = context;
+        let receiver = pass.variable(step, context.last());
         // Of the domains' own width, so that both are compared and chosen as one.
         let mut winner = [0u32; W];
-        for sender in (0..step).map(|step| pass.variable(step, setting.last())) {
+        for sender in (0..step).map(|step| pass.variable(step, context.last())) {
             let sure = tables.sure[tables.slot(sender, receiver)];
             if sure >= 1.0 {
                 continue; // P_true alone: such a message narrows nothing
             }
-            let message = if let Some(side) = setting.side(sender) {
+            let message = if let Some(side) = context.side(sender) {
                 let table = tables.toward(receiver, sender);
                 end_message(batch.lanes_at(side, entity), table, sure, &self.ends[side])
             } else {
@@ -158,22 +158,22 @@ impl<const W: usize> Round<W> {
 
     /// The adjoint of [`Round::narrow_inner`].
     #[inline(always)]
-    pub fn narrow_inner_adjoint(&self, setting: Setting<W>, pass: Pass, step: usize, d: &mut Derivatives<W>) {
-        let Setting { graph, tables, batch } = setting;
-        let receiver = pass.variable(step, setting.last());
+    pub fn narrow_inner_adjoint(&self, context: Context<W>, pass: Pass, step: usize, d: &mut Derivatives<W>) {
+        let Context { graph, tables, batch } = context;
+        let receiver = pass.variable(step, context.last());
         let mut d_domain = std::mem::take(&mut d.inner[receiver - 1]);
         for (entity, d_row) in d_domain.iter_mut().enumerate() {
             if d_row.iter().all(|&d| d == 0.0) {
                 continue;
             }
             let winner = self.inner_winner[receiver - 1][entity].map(u32::from);
-            for sender in (0..step).map(|step| pass.variable(step, setting.last())) {
+            for sender in (0..step).map(|step| pass.variable(step, context.last())) {
                 let d_message = narrow_adjoint(d_row, &winner, sender as u32 + 1);
                 if d_message.iter().all(|&d| d == 0.0) {
                     continue;
                 }
                 d.tables.sure[tables.slot(sender, receiver)] += d_message.iter().sum::<f32>();
-                if let Some(side) = setting.side(sender) {
+                if let Some(side) = context.side(sender) {
                     let (lanes, table) = (batch.lanes_at(side, entity), tables.toward(receiver, sender));
                     let d_table = d.tables.toward_mut(receiver, sender);
                     end_message_adjoint(
@@ -197,14 +197,14 @@ impl<const W: usize> Round<W> {
 
     /// Updates the end that comes last in this pass, lane by lane         `eq:state_update`
     #[inline(always)]
-    pub fn narrow_end(&mut self, setting: Setting<W>, pass: Pass, side: usize) {
-        let Setting { tables, batch, .. } = setting;
-        let last = setting.last();
+    pub fn narrow_end(&mut self, context: Context<W>, pass: Pass, side: usize) {
+        let Context { tables, batch, .. } = context;
+        let last = context.last();
         let receiver = side * last;
         for lane in 0..W {
             for sender in (0..last).map(|step| pass.variable(step, last)) {
                 let sure = tables.sure[tables.slot(sender, receiver)];
-                let message = if setting.side(sender).is_some() {
+                let message = if context.side(sender).is_some() {
                     let between =
                         batch.between(lane).map_or(0.0, |class| tables.toward(0, last)[class as usize]);
                     sure + between * self.ends[1 - side][lane]
@@ -222,9 +222,9 @@ impl<const W: usize> Round<W> {
 
     /// The adjoint of [`Round::narrow_end`].
     #[inline(always)]
-    pub fn narrow_end_adjoint(&self, setting: Setting<W>, side: usize, d: &mut Derivatives<W>) {
-        let Setting { tables, batch, .. } = setting;
-        let last = setting.last();
+    pub fn narrow_end_adjoint(&self, context: Context<W>, side: usize, d: &mut Derivatives<W>) {
+        let Context { tables, batch, .. } = context;
+        let last = context.last();
         let receiver = side * last;
         for lane in 0..W {
             let (winner, d_end) = (self.ends_winner[side][lane], d.ends[side][lane]);
@@ -234,7 +234,7 @@ impl<const W: usize> Round<W> {
             let sender = usize::from(winner) - 1;
             d.ends[side][lane] = 0.0;
             d.tables.sure[tables.slot(sender, receiver)] += d_end;
-            if setting.side(sender).is_some() {
+            if context.side(sender).is_some() {
                 if let Some(class) = batch.between(lane) {
                     d.tables.toward_mut(0, last)[class as usize] += self.ends[1 - side][lane] * d_end;
                     d.ends[1 - side][lane] += tables.toward(0, last)[class as usize] * d_end;

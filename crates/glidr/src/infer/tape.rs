@@ -5,12 +5,12 @@
 //! Paper: `sec:message-passing`.
 
 use super::domain::{largest, narrow};
-use super::round::{Derivatives, Older, Pass, Round, Setting};
+use super::round::{Context, Derivatives, Older, Pass, Round};
 use super::{Batch, Outcome, Tables};
 use crate::graph::ClassMatrix;
 use crate::rule::Schema;
 
-/// Room for message passing over one batch; reused from batch to batch.
+/// Workspace for message passing over one batch; reused from batch to batch.
 #[derive(Clone, Debug, Default)]
 pub struct Tape<const W: usize> {
     entities: usize,
@@ -41,8 +41,8 @@ impl<const W: usize> Tape<W> {
         batch: &Batch<W>,
         rounds: usize,
     ) -> [f32; W] {
-        let setting = Setting { graph, tables, batch };
-        pulp::Arch::new().dispatch(There { tape: self, setting, rounds })
+        let context = Context { graph, tables, batch };
+        pulp::Arch::new().dispatch(There { tape: self, context, rounds })
     }
 
     /// The adjoint of [`Tape::infer`], to be called right after it: adds to `d_tables` the
@@ -55,8 +55,8 @@ impl<const W: usize> Tape<W> {
         d_score: &[f32; W],
         d_tables: &mut Tables,
     ) {
-        let setting = Setting { graph, tables, batch };
-        pulp::Arch::new().dispatch(Back { tape: self, setting, d_score, d_tables });
+        let context = Context { graph, tables, batch };
+        pulp::Arch::new().dispatch(Back { tape: self, context, d_score, d_tables });
     }
 
     /// Passes messages until a round changes nothing, a domain is empty, or `limit` rounds are
@@ -69,10 +69,10 @@ impl<const W: usize> Tape<W> {
         limit: usize,
     ) -> (f32, Outcome) {
         assert_eq!(batch.count(), 1, "one query settles at a time");
-        let setting = Setting { graph, tables, batch };
-        self.begin(setting);
+        let context = Context { graph, tables, batch };
+        self.begin(context);
         loop {
-            self.round(setting);
+            self.round(context);
             let outcome = self.outcome(0);
             if outcome != Outcome::RoundLimit || self.done >= limit {
                 return (self.score()[0], outcome);
@@ -93,17 +93,17 @@ impl<const W: usize> Tape<W> {
         batch: &Batch<W>,
         pass: Pass,
     ) -> &[[f32; W]] {
-        let setting = Setting { graph, tables, batch };
-        pulp::Arch::new().dispatch(Reach { tape: self, setting, pass });
+        let context = Context { graph, tables, batch };
+        pulp::Arch::new().dispatch(Reach { tape: self, context, pass });
         &self.reach
     }
 
     /// φ⁽⁰⁾: one-hot ends, all entities elsewhere, both narrowed by the own slot's message.
     #[inline(always)]
-    fn begin(&mut self, setting: Setting<W>) {
-        let Setting { graph, tables, batch } = setting;
+    fn begin(&mut self, context: Context<W>) {
+        let Context { graph, tables, batch } = context;
         self.entities = graph.entities();
-        self.inner = setting.last() - 1;
+        self.inner = context.last() - 1;
         self.done = 0;
         self.start.resize(self.inner, Vec::new());
         for (k, start) in self.start.iter_mut().enumerate() {
@@ -111,7 +111,7 @@ impl<const W: usize> Tape<W> {
             start.extend((0..graph.entities()).map(|entity| tables.own(k + 1, graph.kind(entity)).min(1.0)));
         }
         for (side, start) in self.start_ends.iter_mut().enumerate() {
-            let own = |lane| tables.own(side * setting.last(), graph.kind(batch.end(side, lane))).min(1.0);
+            let own = |lane| tables.own(side * context.last(), graph.kind(batch.end(side, lane))).min(1.0);
             start.clear();
             start.extend((0..W).map(own));
         }
@@ -119,12 +119,12 @@ impl<const W: usize> Tape<W> {
 
     /// The adjoint of [`Tape::begin`]: what of the start came from the own slots.
     #[inline(always)]
-    fn begin_adjoint(&self, setting: Setting<W>, d: &mut Derivatives<W>) {
-        let Setting { graph, batch, .. } = setting;
+    fn begin_adjoint(&self, context: Context<W>, d: &mut Derivatives<W>) {
+        let Context { graph, batch, .. } = context;
         for (side, start) in self.start_ends.iter().enumerate() {
             for (lane, _) in start.iter().enumerate().filter(|(_, start)| **start < 1.0) {
                 let kind = graph.kind(batch.end(side, lane));
-                d.tables.own_adjoint(side * setting.last(), kind, d.ends[side][lane]);
+                d.tables.own_adjoint(side * context.last(), kind, d.ends[side][lane]);
             }
         }
         for (k, start) in self.start.iter().enumerate() {
@@ -136,8 +136,8 @@ impl<const W: usize> Tape<W> {
 
     /// The next round.
     #[inline(always)]
-    fn round(&mut self, setting: Setting<W>) {
-        let last = setting.last();
+    fn round(&mut self, context: Context<W>) {
+        let last = context.last();
         if self.rounds.len() == self.done {
             self.rounds.push(Round::default());
         }
@@ -151,9 +151,9 @@ impl<const W: usize> Tape<W> {
         }
         for step in 1..=last {
             let receiver = pass.variable(step, last);
-            match setting.side(receiver) {
-                Some(side) => now.narrow_end(setting, pass, side),
-                None => now.narrow_inner(self.inner_before(self.done, receiver - 1), setting, pass, step),
+            match context.side(receiver) {
+                Some(side) => now.narrow_end(context, pass, side),
+                None => now.narrow_inner(self.inner_before(self.done, receiver - 1), context, pass, step),
             }
         }
         let done = self.done;
@@ -162,12 +162,12 @@ impl<const W: usize> Tape<W> {
 
     /// The adjoint of [`Tape::round`].
     #[inline(always)]
-    fn round_adjoint(&self, round: usize, setting: Setting<W>, d: &mut Derivatives<W>) {
-        let (last, pass, now) = (setting.last(), Pass::of(round), &self.rounds[round - 1]);
+    fn round_adjoint(&self, round: usize, context: Context<W>, d: &mut Derivatives<W>) {
+        let (last, pass, now) = (context.last(), Pass::of(round), &self.rounds[round - 1]);
         for step in (1..=last).rev() {
-            match setting.side(pass.variable(step, last)) {
-                Some(side) => now.narrow_end_adjoint(setting, side, d),
-                None => now.narrow_inner_adjoint(setting, pass, step, d),
+            match context.side(pass.variable(step, last)) {
+                Some(side) => now.narrow_end_adjoint(context, side, d),
+                None => now.narrow_inner_adjoint(context, pass, step, d),
             }
         }
     }
@@ -245,7 +245,7 @@ impl<const W: usize> Tape<W> {
         let inner_still = || now.inner_winner.iter().flatten().all(|winner| winner[lane] == 0);
         let still = now.ends_winner.iter().all(|winner| winner[lane] == 0) && inner_still();
         // The round before, in the other direction, left its own messages satisfied.
-        if still && self.done >= 2 { Outcome::Settled } else { Outcome::RoundLimit }
+        if still && self.done >= 2 { Outcome::Converged } else { Outcome::RoundLimit }
     }
 
     /// A variable's domain in one lane after round `round` (0 = at the start), entity by entity.
@@ -280,7 +280,7 @@ impl<const W: usize> Tape<W> {
     }
 
     #[inline(always)]
-    fn walk_back(&mut self, setting: Setting<W>, d_score: &[f32; W], d_tables: &mut Tables) {
+    fn walk_back(&mut self, context: Context<W>, d_score: &[f32; W], d_tables: &mut Tables) {
         let mut inner = std::mem::take(&mut self.d_inner);
         inner.resize(self.inner, Vec::new());
         for d_domain in &mut inner {
@@ -290,17 +290,17 @@ impl<const W: usize> Tape<W> {
         let mut d = Derivatives { tables: d_tables, inner, ends: [[0.0; W]; 2] };
         self.score_adjoint(d_score, &mut d);
         for round in (1..=self.done).rev() {
-            self.round_adjoint(round, setting, &mut d);
+            self.round_adjoint(round, context, &mut d);
         }
-        self.begin_adjoint(setting, &mut d);
+        self.begin_adjoint(context, &mut d);
         self.d_inner = d.inner;
     }
 
     #[inline(always)]
-    fn pass_to_all(&mut self, setting: Setting<W>, pass: Pass) {
-        let Setting { graph, tables, .. } = setting;
-        let last = setting.last();
-        self.begin(setting);
+    fn pass_to_all(&mut self, context: Context<W>, pass: Pass) {
+        let Context { graph, tables, .. } = context;
+        let last = context.last();
+        self.begin(context);
         if self.rounds.is_empty() {
             self.rounds.push(Round::default());
         }
@@ -310,14 +310,14 @@ impl<const W: usize> Tape<W> {
         let mut least = now.ends[usize::from(pass == Pass::Backward)];
         for step in 1..last {
             let k = pass.variable(step, last) - 1;
-            now.narrow_inner(self.inner_before(1, k), setting, pass, step);
+            now.narrow_inner(self.inner_before(1, k), context, pass, step);
             narrow(&mut least, &largest(&now.inner[k]).0, 0, &mut [0; W]);
         }
         let far = pass.variable(last, last);
         self.reach.resize(self.entities, [0.0; W]);
         for (entity, reach) in self.reach.iter_mut().enumerate() {
             let start = [tables.own(far, graph.kind(entity)).min(1.0); W];
-            *reach = now.narrow_row(start, setting, pass, last, entity).0;
+            *reach = now.narrow_row(start, context, pass, last, entity).0;
             narrow(reach, &least, 0, &mut [0; W]);
         }
         self.rounds[0] = now;
@@ -327,7 +327,7 @@ impl<const W: usize> Tape<W> {
 /// The way there, compiled once for every set of vector instructions.
 struct There<'a, const W: usize> {
     tape: &'a mut Tape<W>,
-    setting: Setting<'a, W>,
+    context: Context<'a, W>,
     rounds: usize,
 }
 
@@ -336,9 +336,9 @@ impl<const W: usize> pulp::WithSimd for There<'_, W> {
 
     #[inline(always)]
     fn with_simd<S: pulp::Simd>(self, _: S) -> [f32; W] {
-        self.tape.begin(self.setting);
+        self.tape.begin(self.context);
         for _ in 0..self.rounds {
-            self.tape.round(self.setting);
+            self.tape.round(self.context);
         }
         self.tape.score()
     }
@@ -347,7 +347,7 @@ impl<const W: usize> pulp::WithSimd for There<'_, W> {
 /// The way back, likewise.
 struct Back<'a, const W: usize> {
     tape: &'a mut Tape<W>,
-    setting: Setting<'a, W>,
+    context: Context<'a, W>,
     d_score: &'a [f32; W],
     d_tables: &'a mut Tables,
 }
@@ -357,14 +357,14 @@ impl<const W: usize> pulp::WithSimd for Back<'_, W> {
 
     #[inline(always)]
     fn with_simd<S: pulp::Simd>(self, _: S) {
-        self.tape.walk_back(self.setting, self.d_score, self.d_tables);
+        self.tape.walk_back(self.context, self.d_score, self.d_tables);
     }
 }
 
 /// One pass to all candidates, likewise.
 struct Reach<'a, const W: usize> {
     tape: &'a mut Tape<W>,
-    setting: Setting<'a, W>,
+    context: Context<'a, W>,
     pass: Pass,
 }
 
@@ -373,6 +373,6 @@ impl<const W: usize> pulp::WithSimd for Reach<'_, W> {
 
     #[inline(always)]
     fn with_simd<S: pulp::Simd>(self, _: S) {
-        self.tape.pass_to_all(self.setting, self.pass);
+        self.tape.pass_to_all(self.context, self.pass);
     }
 }

@@ -60,7 +60,7 @@ pub(super) struct Chosen {
 }
 
 impl Tried {
-    /// Tries all ways of aggregating, and for sums all L2 strengths, without and with false-negative masking.
+    /// Tries all aggregations, and for sums all L2 strengths, without and with false-negative masking.
     pub fn new(
         target: Predicate,
         pool: Pool,

@@ -243,7 +243,7 @@ impl TargetSearch<'_, '_> {
         }
     }
 
-    /// Selects the best bodies, fires them, adds conjunctions and tries ways of aggregating them.
+    /// Selects the best bodies, fires them, adds conjunctions and tries aggregations them.
     fn select(mut self) -> Tried {
         let search = self.context.search;
         let kept = best(std::mem::take(&mut self.counted), search.max_rules);

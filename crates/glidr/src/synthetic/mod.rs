@@ -102,7 +102,7 @@ impl Generator {
 
     /// Refuses settings that no graph can meet, by name and value.
     pub fn check(&self) -> Result<()> {
-        let bases = if self.rules == 0 { 1 } else { self.rules + plant::LEAST_BASES + 1 };
+        let bases = if self.rules == 0 { 1 } else { self.rules + plant::MIN_BASES + 1 };
         let counts = [
             ("entities", self.entities, 10),
             ("predicates", self.predicates, bases),

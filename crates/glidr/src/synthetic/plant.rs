@@ -6,7 +6,7 @@ use crate::rule::Term::{X, Y, Z};
 use crate::rule::{Atom, Literal, Rule, Term};
 
 /// The bases that the shapes need at least: a loop has four literals.
-pub(super) const LEAST_BASES: usize = 4;
+pub(super) const MIN_BASES: usize = 4;
 
 /// The names of the shapes, which are also those of their targets.
 const SHAPES: [&str; 5] = ["chain", "branch", "loop", "property", "either"];

@@ -18,10 +18,10 @@ use std::time::Duration;
 
 pub use adamw::AdamW;
 pub use loss::pairwise_logistic;
-use passes::Room;
+use passes::Workspace;
 pub use sample::Pair;
 pub(crate) use sample::Sampler;
-use unit::{Setting, Unit};
+use unit::{Context, Unit};
 
 use crate::error::{Error, Result};
 use crate::graph::{Background, Dataset, KnowledgeGraph, MaskedGraph, Predicate, Split};
@@ -32,11 +32,11 @@ use crate::rule::{Clause, Filling, Schema, parse_rules};
 /// Rules of one target that are trained by one thread at a time, at most.
 const RULES_PER_UNIT: usize = Sparse::RULES;
 /// Units that a run has at least, where there are rules enough, so that threads find work.
-const LEAST_UNITS: usize = 16;
+const MIN_UNITS: usize = 16;
 /// How often the watcher is told of progress.
 const WATCH: Duration = Duration::from_millis(100);
 /// The most memory that one thread may ask for.
-const MOST_BYTES: usize = 8 << 30;
+const MAX_BYTES: usize = 8 << 30;
 
 /// How far a run has come.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -118,10 +118,10 @@ impl<'d> Run<'d> {
             _ => Tape::<64>::bytes(&schema, training.rounds, names.entities.len())
                 .saturating_mul(training.batch.div_ceil(64)),
         };
-        if bytes > MOST_BYTES {
+        if bytes > MAX_BYTES {
             return Err(Error::Setting(format!(
                 "a thread may ask for at most {} MiB, but {} variables, {} rounds and a batch of {} on {} entities need up to {}",
-                MOST_BYTES >> 20,
+                MAX_BYTES >> 20,
                 training.variables,
                 training.rounds,
                 training.batch,
@@ -146,7 +146,7 @@ impl<'d> Run<'d> {
         let block = match engine {
             _ if training.joint_loss > 0.0 => RULES_PER_UNIT,
             Engine::Sparse => RULES_PER_UNIT,
-            _ => (trained.len() * training.rules / LEAST_UNITS).clamp(1, RULES_PER_UNIT),
+            _ => (trained.len() * training.rules / MIN_UNITS).clamp(1, RULES_PER_UNIT),
         };
         let starts = starts(&training, data, schema)?;
         for &target in &trained {
@@ -183,9 +183,9 @@ impl<'d> Run<'d> {
                 let (done, next, diverged) = (done.clone(), &next, &diverged);
                 scope.spawn(move || {
                     let _until_dropped = done;
-                    let mut room = Room::default();
+                    let mut workspace = Workspace::default();
                     while let Some(unit) = self.units.get(next.fetch_add(1, Ordering::Relaxed)) {
-                        match self.train_unit(unit, &mut room, stop) {
+                        match self.train_unit(unit, &mut workspace, stop) {
                             Ended::Finished => {}
                             Ended::Stopped => break,
                             Ended::Diverged(target) => {
@@ -221,12 +221,12 @@ impl<'d> Run<'d> {
     }
 
     /// Trains one unit to its end, unless stopped before.
-    fn train_unit(&self, unit: &Mutex<Unit>, room: &mut Room, stop: &AtomicBool) -> Ended {
+    fn train_unit(&self, unit: &Mutex<Unit>, workspace: &mut Workspace, stop: &AtomicBool) -> Ended {
         let target = lock(unit).target;
         let sampler = Sampler::new(self.data, target, &self.training);
         let mut masked = (self.training.positives == Positives::All)
             .then(|| MaskedGraph::new(self.graphs[0].adjacency(), target));
-        let setting = Setting {
+        let context = Context {
             training: &self.training,
             schema: self.schema,
             engine: self.engine,
@@ -244,13 +244,13 @@ impl<'d> Run<'d> {
                 return Ended::Finished;
             }
             if unit.step < self.training.steps {
-                unit.train(&setting, &mut masked, room);
+                unit.train(&context, &mut masked, workspace);
                 if !unit.is_sound() {
                     return Ended::Diverged(target);
                 }
                 self.steps.fetch_add(1, Ordering::Relaxed);
             } else {
-                unit.validate(&setting, &mut masked, room);
+                unit.validate(&context, &mut masked, workspace);
             }
         }
     }

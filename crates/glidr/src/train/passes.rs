@@ -8,7 +8,7 @@ use crate::rule::Schema;
 
 /// A thread's room for message passing, by either engine.
 #[derive(Default)]
-pub(crate) struct Room {
+pub(crate) struct Workspace {
     narrow: Vec<Tape<8>>,
     middle: Vec<Tape<16>>,
     wide: Vec<Tape<64>>,
@@ -33,7 +33,7 @@ pub(crate) trait Passes {
     fn losses(&mut self, rules: &[Weights], positives: usize, shares: Shares) -> Vec<(f32, Slots)>;
 }
 
-impl Room {
+impl Workspace {
     /// Lays out the batch for the engine and does `work` on it. The dense one has lanes as wide as
     /// the batch needs and as one variable's domains still fit a core's cache.
     pub fn with<T>(&mut self, engine: Engine, task: Task, work: impl FnOnce(&mut dyn Passes) -> T) -> T {

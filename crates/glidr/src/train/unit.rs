@@ -8,7 +8,7 @@ use std::ops::Range;
 use rand_distr::{Distribution, StandardNormal};
 
 use super::loss::Shares;
-use super::passes::{Room, Task};
+use super::passes::{Task, Workspace};
 use super::{AdamW, Pair, Sampler, pairwise_logistic};
 use crate::graph::{ClassMatrix, MaskedGraph, Predicate};
 use crate::infer::{Engine, Slots, Weights};
@@ -17,9 +17,9 @@ use crate::rule::{Filling, Schema};
 use crate::util::random::{Purpose, stream};
 
 /// Validation batches per target: at least this many, so that few held-out facts weigh enough.
-const LEAST_VALIDATION: usize = 8;
+const MIN_VALIDATION: usize = 8;
 /// And at most this many.
-const MOST_VALIDATION: usize = 64;
+const MAX_VALIDATION: usize = 64;
 
 /// Added to the first logits of the fillers of a rule that is started from.
 const START: f32 = 6.0;
@@ -45,7 +45,7 @@ pub(crate) struct Unit {
 }
 
 /// What units of one target read.
-pub(crate) struct Setting<'a> {
+pub(crate) struct Context<'a> {
     pub training: &'a Training,
     pub schema: Schema,
     pub engine: Engine,
@@ -99,21 +99,22 @@ impl Unit {
 
     /// One training step of all rules on one batch, whose own facts `masked` takes out of the
     /// background where they stand in it.
-    pub fn train(&mut self, setting: &Setting, masked: &mut Option<MaskedGraph>, room: &mut Room) {
-        let training = setting.training;
-        let (pairs, positives) = setting.sampler.training(self.step, training.batch);
+    pub fn train(&mut self, context: &Context, masked: &mut Option<MaskedGraph>, workspace: &mut Workspace) {
+        let training = context.training;
+        let (pairs, positives) = context.sampler.training(self.step, training.batch);
         self.step += 1;
-        let graph = background(setting.training_graph, masked, &pairs[..positives]);
-        let weights = self.weights(&setting.schema);
-        let task = Task { schema: setting.schema, rounds: training.rounds, graph, pairs: &pairs };
+        let graph = background(context.training_graph, masked, &pairs[..positives]);
+        let weights = self.weights(&context.schema);
+        let task = Task { schema: context.schema, rounds: training.rounds, graph, pairs: &pairs };
         let shares = Shares {
             own: (1.0 - training.joint_loss) / training.rules as f32,
             joint_loss: training.joint_loss,
         };
-        let losses = room.with(setting.engine, task, |passes| passes.losses(&weights, positives, shares));
+        let losses =
+            workspace.with(context.engine, task, |passes| passes.losses(&weights, positives, shares));
         let mut total = 0.0;
         for ((state, weights), (loss, mut d_weights)) in self.states.iter_mut().zip(&weights).zip(losses) {
-            Slots::soft_adjoint(weights, &mut d_weights, &setting.schema);
+            Slots::soft_adjoint(weights, &mut d_weights, &context.schema);
             state.memory.step(
                 &mut state.logits,
                 &d_weights,
@@ -127,21 +128,26 @@ impl Unit {
     }
 
     /// The mean validation loss of every rule.
-    pub fn validate(&mut self, setting: &Setting, masked: &mut Option<MaskedGraph>, room: &mut Room) {
-        let size = setting.training.batch;
-        let held_out = setting.sampler.held_out();
-        let batches = held_out.div_ceil(size / 2).clamp(LEAST_VALIDATION, MOST_VALIDATION);
-        let weights = self.weights(&setting.schema);
+    pub fn validate(
+        &mut self,
+        context: &Context,
+        masked: &mut Option<MaskedGraph>,
+        workspace: &mut Workspace,
+    ) {
+        let size = context.training.batch;
+        let held_out = context.sampler.held_out();
+        let batches = held_out.div_ceil(size / 2).clamp(MIN_VALIDATION, MAX_VALIDATION);
+        let weights = self.weights(&context.schema);
         let mut sums = vec![0.0f64; self.states.len()];
         for number in 0..batches {
-            let (pairs, positives) = setting.sampler.validation(number, size);
+            let (pairs, positives) = context.sampler.validation(number, size);
             // Without held-out facts the training positives stand in, and must not be in the background.
             let graph = match held_out {
-                0 => background(setting.training_graph, masked, &pairs[..positives]),
-                _ => setting.validation_graph,
+                0 => background(context.training_graph, masked, &pairs[..positives]),
+                _ => context.validation_graph,
             };
-            let task = Task { schema: setting.schema, rounds: setting.training.rounds, graph, pairs: &pairs };
-            let scores = room.with(setting.engine, task, |passes| passes.scores(&weights));
+            let task = Task { schema: context.schema, rounds: context.training.rounds, graph, pairs: &pairs };
+            let scores = workspace.with(context.engine, task, |passes| passes.scores(&weights));
             for (sum, scores) in sums.iter_mut().zip(scores) {
                 *sum += f64::from(pairwise_logistic(&scores, positives).0);
             }

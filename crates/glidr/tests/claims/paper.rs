@@ -78,7 +78,7 @@ fn a_fixed_point_on_a_tree_proves_the_rule() {
         let truth = holds(&graph, &filling, head, tail);
         both[usize::from(truth)] += 1;
         assert_eq!(score > 0.0, truth);
-        assert_eq!(outcome == Outcome::Settled, truth, "ended {outcome:?}");
+        assert_eq!(outcome == Outcome::Converged, truth, "ended {outcome:?}");
     }
     assert!(both[0] > 20 && both[1] > 20, "the graphs must show both answers, but {both:?}");
 }
@@ -96,7 +96,7 @@ fn a_fixed_point_on_a_loop_does_not_prove_the_rule() {
         .pair(2, 3, &inverse(0))
         .pair(1, 2, &inverse(0))
         .pair(3, 4, &direct(0));
-    assert_eq!(settle(&graph, &filling, 6, 7), (1.0, Outcome::Settled));
+    assert_eq!(settle(&graph, &filling, 6, 7), (1.0, Outcome::Converged));
     assert!(!holds(&graph, &filling, 6, 7));
 }
 
@@ -133,7 +133,7 @@ fn the_example_of_fig_glidr_schema_instance_evaluates_right() {
         Triple::new(3, 4, 2),
     ];
     let graph = ClassMatrix::new(Sizes { entities: 4, predicates: 5, properties: 0 }, &all, &[]);
-    assert_eq!(settle(&graph, &filling, 0, 3), (1.0, Outcome::Settled));
+    assert_eq!(settle(&graph, &filling, 0, 3), (1.0, Outcome::Converged));
     for left_out in 0..5 {
         let facts: Vec<Triple> = (0..5).filter(|&n| n != left_out).map(|n| all[n]).collect();
         let graph = ClassMatrix::new(Sizes { entities: 4, predicates: 5, properties: 0 }, &facts, &[]);
@@ -159,5 +159,5 @@ fn a_round_limit_is_an_outcome_and_not_an_error() {
     let tables = Tables::new(&Slots::hard(&filling), filling.schema, &graph);
     let batch = Batch::<8>::new(&graph, &[(Entity(0), Entity(2))]);
     assert_eq!(Tape::default().settle(&graph, &tables, &batch, 1).1, Outcome::RoundLimit);
-    assert_eq!(Tape::default().settle(&graph, &tables, &batch, 9).1, Outcome::Settled);
+    assert_eq!(Tape::default().settle(&graph, &tables, &batch, 9).1, Outcome::Converged);
 }

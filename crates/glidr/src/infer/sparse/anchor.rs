@@ -9,7 +9,7 @@ use super::block::{LANES, Lanes, add_product};
 use super::defer::Slack;
 use super::far::Far;
 use super::profile::Profile;
-use super::query::{ABSENT, Query, Room, Scope, Setting, Touched, UNLINKED};
+use super::query::{ABSENT, Context, Query, Scope, Touched, UNLINKED, Workspace};
 use super::rise::scatter_cost;
 use super::score::raise;
 use super::stage::Turn;
@@ -29,8 +29,8 @@ pub(crate) struct Anchor {
 /// Whether a stage is known only at the head's neighbours: the last one, if the head narrows last.
 /// Nobody else waits for it but its largest entry.
 #[inline(always)]
-fn is_partial(setting: Setting, turn: Turn) -> bool {
-    Query::is_lazy(setting, turn.round, turn.senders() + 1) && turn.round.is_multiple_of(2)
+fn is_partial(context: Context, turn: Turn) -> bool {
+    Query::is_lazy(context, turn.round, turn.senders() + 1) && turn.round.is_multiple_of(2)
 }
 
 impl Anchor {
@@ -42,54 +42,54 @@ impl Anchor {
 
     /// Works out the first round of the head alone and lays its entries into the profile.
     #[inline(always)]
-    pub fn set(&mut self, room: &mut Room, setting: Setting, head: usize) {
-        self.lift(setting.profile);
+    pub fn set(&mut self, workspace: &mut Workspace, context: Context, head: usize) {
+        self.lift(context.profile);
         self.far.leave_head();
-        self.query.begin(setting, head, ABSENT);
+        self.query.begin(context, head, ABSENT);
         self.links =
-            setting.graph.row(head).iter().map(|link| setting.graph.row(link.entity as usize).len()).sum();
-        room.bracket = false;
-        self.round(room, setting, 1);
-        self.query.leave(room);
+            context.graph.row(head).iter().map(|link| context.graph.row(link.entity as usize).len()).sum();
+        workspace.bracket = false;
+        self.round(workspace, context, 1);
+        self.query.leave(workspace);
     }
 
     /// Works out the other rounds, if that is not done yet: scores need them, bounds do not.
     #[inline(always)]
-    pub fn complete(&mut self, room: &mut Room, setting: Setting) {
+    pub fn complete(&mut self, workspace: &mut Workspace, context: Context) {
         let done = self.query.winners.len();
-        if done < setting.profile.rounds {
-            self.query.enter(room);
-            for round in done + 1..=setting.profile.rounds {
-                self.round(room, setting, round);
+        if done < context.profile.rounds {
+            self.query.enter(workspace);
+            for round in done + 1..=context.profile.rounds {
+                self.round(workspace, context, round);
             }
-            self.query.leave(room);
+            self.query.leave(workspace);
         }
     }
 
     #[inline(always)]
-    fn round(&mut self, room: &mut Room, setting: Setting, round: usize) {
+    fn round(&mut self, workspace: &mut Workspace, context: Context, round: usize) {
         // A tail's neighbours ask for messages that lift nothing without it.
-        room.scope = if round == 1 { Scope::Open } else { Scope::All };
-        for step in 1..setting.last() {
-            let turn = Turn::new(setting, round, step);
-            self.query.rise(room, setting, turn);
-            if is_partial(setting, turn) {
-                self.query.narrow_near(room, setting, turn, usize::MAX);
+        workspace.scope = if round == 1 { Scope::Open } else { Scope::All };
+        for step in 1..context.last() {
+            let turn = Turn::new(context, round, step);
+            self.query.rise(workspace, context, turn);
+            if is_partial(context, turn) {
+                self.query.narrow_near(workspace, context, turn, usize::MAX);
             } else {
-                self.query.narrow_inner(room, setting, round, step);
+                self.query.narrow_inner(workspace, context, round, step);
             }
-            self.lay(room, setting, turn);
+            self.lay(workspace, context, turn);
         }
-        self.query.narrow_end(room, setting, round);
+        self.query.narrow_end(workspace, context, round);
     }
 
     /// Lays one stage of the head into the profile.
     #[inline(always)]
-    fn lay(&mut self, room: &Room, setting: Setting, turn: Turn) {
+    fn lay(&mut self, workspace: &Workspace, context: Context, turn: Turn) {
         let k = turn.receiver() - 1;
-        let partial = is_partial(setting, turn);
+        let partial = is_partial(context, turn);
         let touched = &self.query.touched[k];
-        let base = setting.profile.stage(turn.round, k);
+        let base = context.profile.stage(turn.round, k);
         let stage = self.profile.stage_mut(turn.round, k);
         for (place, value) in touched.rounds[turn.round - 1].domain.iter().enumerate() {
             let entity = touched.entities[place];
@@ -101,10 +101,10 @@ impl Anchor {
             for number in 0..turn.senders() {
                 for lane in 0..LANES {
                     stage.told[number][entity as usize][lane] =
-                        base.told[number][entity as usize][lane] + room.told[number][place][lane];
+                        base.told[number][entity as usize][lane] + workspace.told[number][place][lane];
                 }
             }
-            let (ceiling, _) = self.query.without_inner(touched, setting, turn, place);
+            let (ceiling, _) = self.query.without_inner(touched, context, turn, place);
             let mut open = 0;
             let always = partial && touched.near[0][place] != UNLINKED; // known in full for any tail
             for lane in 0..LANES {
@@ -141,57 +141,69 @@ impl Anchor {
     pub fn bracket(
         &mut self,
         query: &mut Query,
-        room: &mut Room,
-        setting: Setting,
+        workspace: &mut Workspace,
+        context: Context,
         tail: usize,
     ) -> [Lanes; 2] {
         let slack = Slack::default();
-        let setting = Setting { profile: &self.profile, slack: &slack, ..setting };
-        let bracket = match self.pass(query, room, setting, tail) {
-            None => [query.score(room, setting, u8::MAX); 2],
+        let context = Context { profile: &self.profile, slack: &slack, ..context };
+        let bracket = match self.pass(query, workspace, context, tail) {
+            None => [query.score(workspace, context, u8::MAX); 2],
             Some(turn) => {
-                query.narrow_near(room, setting, turn, self.links);
-                query.narrow_end(room, setting, turn.round);
-                query.bracket_partial(room, setting, turn, &mut self.far)
+                query.narrow_near(workspace, context, turn, self.links);
+                query.narrow_end(workspace, context, turn.round);
+                query.bracket_partial(workspace, context, turn, &mut self.far)
             }
         };
-        query.leave(room);
+        query.leave(workspace);
         bracket
     }
 
     /// The score: from the beginning, where it is not known otherwise.
     #[inline(always)]
-    pub fn score(&mut self, query: &mut Query, room: &mut Room, setting: Setting, tail: usize) -> Lanes {
-        let [low, high] = self.bracket(query, room, setting, tail);
+    pub fn score(
+        &mut self,
+        query: &mut Query,
+        workspace: &mut Workspace,
+        context: Context,
+        tail: usize,
+    ) -> Lanes {
+        let [low, high] = self.bracket(query, workspace, context, tail);
         if low == high {
             return low;
         }
-        let score = query.infer(room, setting, self.query.ends[0], tail);
-        query.leave(room);
+        let score = query.infer(workspace, context, self.query.ends[0], tail);
+        query.leave(workspace);
         self.far.learn(tail, query.witness);
         score
     }
 
     /// Passes all messages of a tail but for a last stage that is known only in part.
     #[inline(always)]
-    fn pass(&self, query: &mut Query, room: &mut Room, setting: Setting, tail: usize) -> Option<Turn> {
-        query.begin(setting, self.query.ends[0], tail);
-        (room.bracket, room.scope) = (false, Scope::Open);
-        query.narrow_end(room, setting, 1);
-        for round in 2..=setting.profile.rounds {
-            for step in 1..setting.last() {
-                let turn = Turn::new(setting, round, step);
-                query.rise(room, setting, turn);
-                if is_partial(setting, turn) {
+    fn pass(
+        &self,
+        query: &mut Query,
+        workspace: &mut Workspace,
+        context: Context,
+        tail: usize,
+    ) -> Option<Turn> {
+        query.begin(context, self.query.ends[0], tail);
+        (workspace.bracket, workspace.scope) = (false, Scope::Open);
+        query.narrow_end(workspace, context, 1);
+        for round in 2..=context.profile.rounds {
+            for step in 1..context.last() {
+                let turn = Turn::new(context, round, step);
+                query.rise(workspace, context, turn);
+                if is_partial(context, turn) {
                     return Some(turn);
                 }
-                if Query::is_lazy(setting, round, step) {
-                    query.narrow_last(room, setting, round, step);
+                if Query::is_lazy(context, round, step) {
+                    query.narrow_last(workspace, context, round, step);
                 } else {
-                    query.narrow_inner(room, setting, round, step);
+                    query.narrow_inner(workspace, context, round, step);
                 }
             }
-            query.narrow_end(room, setting, round);
+            query.narrow_end(workspace, context, round);
         }
         None
     }
@@ -202,52 +214,52 @@ impl Query {
     /// their rows are walked over or those of the senders that rose. Elsewhere its entries are no
     /// more than lower bounds.
     #[inline(always)]
-    fn narrow_near(&mut self, room: &mut Room, setting: Setting, turn: Turn, links: usize) {
+    fn narrow_near(&mut self, workspace: &mut Workspace, context: Context, turn: Turn, links: usize) {
         let k = turn.receiver() - 1;
-        let (mut touched, mut places) = self.take(room, k);
+        let (mut touched, mut places) = self.take(workspace, k);
         for side in 0..2 {
-            touched.touch_near(side, self.row(setting.graph, side), &mut places);
+            touched.touch_near(side, self.row(context.graph, side), &mut places);
         }
-        if links.saturating_mul(turn.senders()) < scatter_cost(room, setting, turn, self)
+        if links.saturating_mul(turn.senders()) < scatter_cost(workspace, context, turn, self)
             || links == usize::MAX
         {
-            gather_near(room, setting, turn, &touched);
+            gather_near(workspace, context, turn, &touched);
         } else {
-            room.scope = Scope::Touched;
-            self.scatter(room, setting, turn, &mut touched, &mut places);
-            room.scope = Scope::Open;
+            workspace.scope = Scope::Touched;
+            self.scatter(workspace, context, turn, &mut touched, &mut places);
+            workspace.scope = Scope::Open;
         }
         let mut kept = std::mem::take(&mut touched.rounds[turn.round - 1]);
         for place in 0..touched.entities.len() {
-            let (value, winner) = self.with_told(room, &touched, setting, turn, place);
+            let (value, winner) = self.with_told(workspace, &touched, context, turn, place);
             kept.push(value, winner);
         }
         touched.rounds[turn.round - 1] = kept;
-        self.put_back(room, k, touched, places);
+        self.put_back(workspace, k, touched, places);
     }
 }
 
 /// What the senders' rise adds at the head's neighbours.
 #[inline(always)]
-fn gather_near(room: &mut Room, setting: Setting, turn: Turn, touched: &Touched) {
+fn gather_near(workspace: &mut Workspace, context: Context, turn: Turn, touched: &Touched) {
     for number in 0..turn.senders() {
         let sender = turn.sender(number);
-        let table = setting.block.toward(sender, turn.receiver());
-        let mut told = std::mem::take(&mut room.told[number]);
+        let table = context.block.toward(sender, turn.receiver());
+        let mut told = std::mem::take(&mut workspace.told[number]);
         told.clear();
         told.resize(touched.entities.len(), [0.0; LANES]);
-        let (places, risen) = (&room.places[sender - 1], &room.risen[number]);
+        let (places, risen) = (&workspace.places[sender - 1], &workspace.risen[number]);
         for (place, told) in told.iter_mut().enumerate() {
             if touched.near[0][place] == UNLINKED {
                 continue;
             }
-            for link in setting.graph.row(touched.entities[place] as usize) {
+            for link in context.graph.row(touched.entities[place] as usize) {
                 let at = places[link.entity as usize] as usize;
                 if at != 0 && at <= risen.len() {
                     add_product(told, &table[link.class as usize], &risen[at - 1]);
                 }
             }
         }
-        room.told[number] = told;
+        workspace.told[number] = told;
     }
 }

@@ -6,7 +6,7 @@ use super::anchor::Anchor;
 use super::block::{LANES, Lanes};
 use super::open::Open;
 use super::profile::Profile;
-use super::query::{Query, Room, Setting};
+use super::query::{Context, Query, Workspace};
 use crate::graph::{ClassMatrix, Entity};
 
 /// What questions with an unknown end need besides.
@@ -22,33 +22,33 @@ pub(crate) struct OpenRoom {
 impl Sparse {
     /// Takes `head` as the head of the questions that follow.
     pub fn anchor(&mut self, graph: &ClassMatrix, head: Entity) {
-        let (setting, open, room, _) = self.open_parts(graph);
-        pulp::Arch::new().dispatch(SetAnchor { setting, open, room, head: head.index() });
+        let (context, open, workspace, _) = self.open_parts(graph);
+        pulp::Arch::new().dispatch(SetAnchor { context, open, workspace, head: head.index() });
     }
 
     /// The scores of the anchored head with each of `tails`: those of [`Sparse::scores`] up to the
     /// order of summation.
     pub fn scores_of_tails(&mut self, graph: &ClassMatrix, tails: &[Entity]) -> Vec<[f32; LANES]> {
-        let (setting, open, room, queries) = self.open_parts(graph);
-        pulp::Arch::new().dispatch(FromAnchor { setting, open, room, query: &mut queries[0], tails })
+        let (context, open, workspace, queries) = self.open_parts(graph);
+        pulp::Arch::new().dispatch(FromAnchor { context, open, workspace, query: &mut queries[0], tails })
     }
 
     /// Lower and upper bounds of those scores: mostly the score itself, found much faster where it is not.
     pub fn brackets_of_tails(&mut self, graph: &ClassMatrix, tails: &[Entity]) -> Vec<[[f32; LANES]; 2]> {
-        let (setting, open, room, queries) = self.open_parts(graph);
-        pulp::Arch::new().dispatch(Bracket { setting, open, room, query: &mut queries[0], tails })
+        let (context, open, workspace, queries) = self.open_parts(graph);
+        pulp::Arch::new().dispatch(Bracket { context, open, workspace, query: &mut queries[0], tails })
     }
 
     /// Finds upper bounds of all tails of the anchored head.
     pub fn bound_tails(&mut self, graph: &ClassMatrix) {
-        let (setting, open, room, _) = self.open_parts(graph);
-        pulp::Arch::new().dispatch(Bound { setting, open, room, tail: None });
+        let (context, open, workspace, _) = self.open_parts(graph);
+        pulp::Arch::new().dispatch(Bound { context, open, workspace, tail: None });
     }
 
     /// Finds upper bounds of all heads of `tail`.
     pub fn bound_heads(&mut self, graph: &ClassMatrix, tail: Entity) {
-        let (setting, open, room, _) = self.open_parts(graph);
-        pulp::Arch::new().dispatch(Bound { setting, open, room, tail: Some(tail.index()) });
+        let (context, open, workspace, _) = self.open_parts(graph);
+        pulp::Arch::new().dispatch(Bound { context, open, workspace, tail: Some(tail.index()) });
     }
 
     /// The entities whose bound differs from [`Sparse::base_bound`] by more than a common cap.
@@ -73,7 +73,7 @@ impl Sparse {
     fn open_parts<'s>(
         &'s mut self,
         graph: &'s ClassMatrix,
-    ) -> (Setting<'s>, &'s mut OpenRoom, &'s mut Room, &'s mut Vec<Query>) {
+    ) -> (Context<'s>, &'s mut OpenRoom, &'s mut Workspace, &'s mut Vec<Query>) {
         let block = self.block.as_ref().expect("rules are prepared before questions are asked");
         let open = self.open.get_or_insert_with(|| {
             let mut open = Box::<OpenRoom>::default();
@@ -84,16 +84,16 @@ impl Sparse {
         if self.queries.is_empty() {
             self.queries.push(Query::default());
         }
-        let setting = Setting { graph, block, profile: &self.profile, slack: &self.slack };
-        (setting, open, &mut self.room, &mut self.queries)
+        let context = Context { graph, block, profile: &self.profile, slack: &self.slack };
+        (context, open, &mut self.workspace, &mut self.queries)
     }
 }
 
 /// One head worked out, compiled once for every set of vector instructions.
 struct SetAnchor<'a> {
-    setting: Setting<'a>,
+    context: Context<'a>,
     open: &'a mut OpenRoom,
-    room: &'a mut Room,
+    workspace: &'a mut Workspace,
     head: usize,
 }
 
@@ -102,15 +102,15 @@ impl pulp::WithSimd for SetAnchor<'_> {
 
     #[inline(always)]
     fn with_simd<S: pulp::Simd>(self, _: S) {
-        self.open.anchor.set(self.room, self.setting, self.head);
+        self.open.anchor.set(self.workspace, self.context, self.head);
     }
 }
 
 /// Tails of one head, likewise.
 struct FromAnchor<'a> {
-    setting: Setting<'a>,
+    context: Context<'a>,
     open: &'a mut OpenRoom,
-    room: &'a mut Room,
+    workspace: &'a mut Workspace,
     query: &'a mut Query,
     tails: &'a [Entity],
 }
@@ -120,11 +120,11 @@ impl pulp::WithSimd for FromAnchor<'_> {
 
     #[inline(always)]
     fn with_simd<S: pulp::Simd>(self, _: S) -> Vec<Lanes> {
-        let FromAnchor { setting, open, room, query, tails } = self;
-        open.anchor.complete(room, setting);
+        let FromAnchor { context, open, workspace, query, tails } = self;
+        open.anchor.complete(workspace, context);
         let mut scores = Vec::with_capacity(tails.len());
         for tail in tails {
-            scores.push(open.anchor.score(query, room, setting, tail.index()));
+            scores.push(open.anchor.score(query, workspace, context, tail.index()));
         }
         scores
     }
@@ -132,9 +132,9 @@ impl pulp::WithSimd for FromAnchor<'_> {
 
 /// Brackets of their scores, likewise.
 struct Bracket<'a> {
-    setting: Setting<'a>,
+    context: Context<'a>,
     open: &'a mut OpenRoom,
-    room: &'a mut Room,
+    workspace: &'a mut Workspace,
     query: &'a mut Query,
     tails: &'a [Entity],
 }
@@ -144,12 +144,12 @@ impl pulp::WithSimd for Bracket<'_> {
 
     #[inline(always)]
     fn with_simd<S: pulp::Simd>(self, _: S) -> Vec<[Lanes; 2]> {
-        let Bracket { setting, open, room, query, tails } = self;
-        open.anchor.complete(room, setting);
+        let Bracket { context, open, workspace, query, tails } = self;
+        open.anchor.complete(workspace, context);
         // A loop, not a closure: that would be compiled without the vector instructions.
         let mut brackets = Vec::with_capacity(tails.len());
         for tail in tails {
-            brackets.push(open.anchor.bracket(query, room, setting, tail.index()));
+            brackets.push(open.anchor.bracket(query, workspace, context, tail.index()));
         }
         brackets
     }
@@ -157,9 +157,9 @@ impl pulp::WithSimd for Bracket<'_> {
 
 /// Bounds of all candidates, likewise.
 struct Bound<'a> {
-    setting: Setting<'a>,
+    context: Context<'a>,
     open: &'a mut OpenRoom,
-    room: &'a mut Room,
+    workspace: &'a mut Workspace,
     tail: Option<usize>,
 }
 
@@ -168,22 +168,22 @@ impl pulp::WithSimd for Bound<'_> {
 
     #[inline(always)]
     fn with_simd<S: pulp::Simd>(self, _: S) {
-        let Bound { setting, open, room, tail } = self;
+        let Bound { context, open, workspace, tail } = self;
         let OpenRoom { anchor, mirror, from_tail, bounds: [tails, heads] } = open;
-        let Setting { graph, block, profile, .. } = setting;
+        let Context { graph, block, profile, .. } = context;
         match tail {
             None => {
                 if !tails.is_begun() {
-                    tails.begin(graph, block, profile, setting.last());
+                    tails.begin(graph, block, profile, context.last());
                 }
-                tails.tails(setting, &anchor.query);
+                tails.tails(context, &anchor.query);
             }
             Some(tail) => {
                 if !heads.is_begun() {
                     mirror.fill(block, graph, usize::from(profile.rounds > 1));
                     heads.begin(graph, block, mirror, 0);
                 }
-                heads.heads(room, Setting { profile: mirror, ..setting }, from_tail, tail);
+                heads.heads(workspace, Context { profile: mirror, ..context }, from_tail, tail);
             }
         }
     }

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 
 use super::block::{LANES, Lanes, add_product, is_zero, lower};
 use super::peaks::Peaks;
-use super::query::{Query, Room, Setting, UNLINKED};
+use super::query::{Context, Query, UNLINKED, Workspace};
 use super::score::raise;
 use super::stage::Turn;
 
@@ -70,20 +70,20 @@ impl Far {
 
     /// Upper bounds of all entries far from both ends, with any head: of any tail, and near this one.
     #[inline(always)]
-    pub fn peaks(&mut self, setting: Setting, turn: Turn, tail: usize) -> [&Peaks; 2] {
+    pub fn peaks(&mut self, context: Context, turn: Turn, tail: usize) -> [&Peaks; 2] {
         if !self.near_tail.contains_key(&(tail as u32)) {
-            let peaks = self.near(setting, turn, tail);
+            let peaks = self.near(context, turn, tail);
             self.near_tail.insert(tail as u32, peaks);
         }
         [&self.without_tail, &self.near_tail[&(tail as u32)]]
     }
 
     #[inline(always)]
-    fn near(&mut self, setting: Setting, turn: Turn, tail: usize) -> Peaks {
+    fn near(&mut self, context: Context, turn: Turn, tail: usize) -> Peaks {
         if self.places.is_empty() {
-            self.begin(setting, turn);
+            self.begin(context, turn);
         }
-        let Setting { graph, block, .. } = setting;
+        let Context { graph, block, .. } = context;
         let (receiver, (end, _)) = (turn.receiver(), turn.end());
         for number in 0..turn.senders() {
             let sender = turn.sender(number);
@@ -107,7 +107,7 @@ impl Far {
         }
         let mut peaks = Peaks::default();
         for (place, &entity) in self.reached.iter().enumerate() {
-            let mut value = highest(setting, turn, entity as usize);
+            let mut value = highest(context, turn, entity as usize);
             for (told, sums) in self.told.iter().zip(&self.sums) {
                 for lane in 0..LANES {
                     value[lane] = value[lane].min(told[entity as usize][lane] + sums[place][lane]);
@@ -122,14 +122,14 @@ impl Far {
 
     /// Works out what does not depend on a tail.
     #[inline(always)]
-    fn begin(&mut self, setting: Setting, turn: Turn) {
-        let Setting { graph, block, .. } = setting;
+    fn begin(&mut self, context: Context, turn: Turn) {
+        let Context { graph, block, .. } = context;
         let (receiver, (end, _)) = (turn.receiver(), turn.end());
         self.places.resize(graph.entities(), 0);
         self.told.resize(turn.senders(), Vec::new());
         self.sums.resize(turn.senders(), Vec::new());
         for entity in 0..graph.entities() {
-            let mut value = highest(setting, turn, entity);
+            let mut value = highest(context, turn, entity);
             for number in 0..turn.senders() {
                 let sender = turn.sender(number);
                 let table = block.toward(sender, receiver);
@@ -164,25 +164,25 @@ impl Query {
     #[inline(always)]
     pub fn bracket_partial(
         &mut self,
-        room: &mut Room,
-        setting: Setting,
+        workspace: &mut Workspace,
+        context: Context,
         turn: Turn,
         far: &mut Far,
     ) -> [Lanes; 2] {
         let partial = turn.receiver() - 1;
-        let ends = self.entries[setting.profile.rounds];
+        let ends = self.entries[context.profile.rounds];
         let mut high = ends[0];
         lower(&mut high, &ends[1]);
         for k in (0..self.touched.len()).filter(|&k| k != partial) {
-            lower(&mut high, &self.most(setting, k).0);
+            lower(&mut high, &self.most(context, k).0);
         }
-        let mut most = self.most_of_partial(room, setting, turn, &high);
-        let mut ceiling = setting.profile.stage(setting.profile.rounds, partial).ceiling;
+        let mut most = self.most_of_partial(workspace, context, turn, &high);
+        let mut ceiling = context.profile.stage(context.profile.rounds, partial).ceiling;
         let tail = self.ends[1];
         for witnesses in far.witnesses(tail) {
             for lane in 0..LANES {
                 if most[lane] < high[lane].min(ceiling[lane]) && witnesses[lane] != NOBODY {
-                    let value = self.entry_of_partial(room, setting, turn, witnesses[lane]);
+                    let value = self.entry_of_partial(workspace, context, turn, witnesses[lane]);
                     raise(&mut most, &mut [0; LANES], &value, 0);
                 }
             }
@@ -193,11 +193,11 @@ impl Query {
         }
         if open {
             let mut rest = [0.0; LANES];
-            for peaks in far.peaks(setting, turn, tail) {
+            for peaks in far.peaks(context, turn, tail) {
                 for (bounds, entities) in peaks.bounds.iter().zip(&peaks.entities) {
                     for lane in 0..LANES {
                         if most[lane] < high[lane].min(ceiling[lane]).min(bounds[lane]) {
-                            let value = self.entry_of_partial(room, setting, turn, entities[lane]);
+                            let value = self.entry_of_partial(workspace, context, turn, entities[lane]);
                             raise(&mut most, &mut [0; LANES], &value, 0);
                         }
                     }
@@ -215,21 +215,27 @@ impl Query {
 
     /// The largest entry near the ends, as far as it can be below `least`.
     #[inline(always)]
-    fn most_of_partial(&mut self, room: &mut Room, setting: Setting, turn: Turn, least: &Lanes) -> Lanes {
+    fn most_of_partial(
+        &mut self,
+        workspace: &mut Workspace,
+        context: Context,
+        turn: Turn,
+        least: &Lanes,
+    ) -> Lanes {
         let k = turn.receiver() - 1;
-        let (mut most, _) = self.most(setting, k);
+        let (mut most, _) = self.most(context, k);
         for place in 0..self.touched[k].entities.len() {
             if self.touched[k].near[0][place] != UNLINKED {
                 continue; // known in full
             }
-            let (value, _) = self.without_inner(&self.touched[k], setting, turn, place);
+            let (value, _) = self.without_inner(&self.touched[k], context, turn, place);
             let mut direction = false;
             for lane in 0..LANES {
                 direction |= value[lane] > most[lane] && most[lane] < least[lane];
             }
             if direction {
                 let entity = self.touched[k].entities[place];
-                let value = self.entry_of_partial(room, setting, turn, entity);
+                let value = self.entry_of_partial(workspace, context, turn, entity);
                 raise(&mut most, &mut [0; LANES], &value, 0);
             }
         }
@@ -238,23 +244,23 @@ impl Query {
 
     /// One entry of the last stage, worked out in full from the entity's own row.
     #[inline(always)]
-    fn entry_of_partial(&self, room: &Room, setting: Setting, turn: Turn, entity: u32) -> Lanes {
-        let Setting { graph, block, profile, .. } = setting;
+    fn entry_of_partial(&self, workspace: &Workspace, context: Context, turn: Turn, entity: u32) -> Lanes {
+        let Context { graph, block, profile, .. } = context;
         let (receiver, (end, _)) = (turn.receiver(), turn.end());
-        let mut value = match room.places[receiver - 1][entity as usize] as usize {
+        let mut value = match workspace.places[receiver - 1][entity as usize] as usize {
             0 => {
                 let mut value = profile.entry(block, graph, turn.round - 1, receiver - 1, entity as usize);
                 lower(&mut value, block.sure(end, receiver));
                 value
             }
-            place => self.without_inner(&self.touched[receiver - 1], setting, turn, place - 1).0,
+            place => self.without_inner(&self.touched[receiver - 1], context, turn, place - 1).0,
         };
         for number in 0..turn.senders() {
             let sender = turn.sender(number);
             let mut message = *block.sure(sender, receiver);
             let table = block.toward(sender, receiver);
             for link in graph.row(entity as usize) {
-                let (entry, _) = self.entry(room, setting, turn.round, sender - 1, link.entity as usize);
+                let (entry, _) = self.entry(workspace, context, turn.round, sender - 1, link.entity as usize);
                 add_product(&mut message, &table[link.class as usize], &entry);
             }
             lower(&mut value, &message);
@@ -265,9 +271,9 @@ impl Query {
 
 /// The highest entry that both ends allow an entity which they are not linked with.
 #[inline(always)]
-fn highest(setting: Setting, turn: Turn, entity: usize) -> Lanes {
-    let (block, receiver) = (setting.block, turn.receiver());
-    let mut value = block.start(receiver, setting.graph.kind(entity));
+fn highest(context: Context, turn: Turn, entity: usize) -> Lanes {
+    let (block, receiver) = (context.block, turn.receiver());
+    let mut value = block.start(receiver, context.graph.kind(entity));
     lower(&mut value, block.sure(0, receiver));
     lower(&mut value, block.sure(turn.last, receiver));
     value

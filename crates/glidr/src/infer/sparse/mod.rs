@@ -26,7 +26,7 @@ use block::{Block, LANES, Lanes};
 use defer::Slack;
 use near::Nearby;
 use profile::{DProfile, Profile};
-use query::{Query, Room, Setting};
+use query::{Context, Query, Workspace};
 
 use super::Tables;
 use crate::graph::{ClassMatrix, Entity};
@@ -40,7 +40,7 @@ pub struct Sparse {
     profile: Profile,
     slack: Slack,
     d_profile: DProfile,
-    room: Room,
+    workspace: Workspace,
     queries: Vec<Query>,
     nearby: Nearby,
     open: Option<Box<OpenRoom>>,
@@ -67,7 +67,7 @@ impl Sparse {
     pub fn prepare(&mut self, graph: &ClassMatrix, rules: &[&Tables], rounds: usize) {
         let block = Block::new(rules, graph);
         self.rules = rules.len();
-        self.room.fit(block.schema.variables - 2, graph.entities());
+        self.workspace.fit(block.schema.variables - 2, graph.entities());
         pulp::Arch::new().dispatch(Prepare {
             profile: &mut self.profile,
             slack: &mut self.slack,
@@ -90,9 +90,9 @@ impl Sparse {
         if self.queries.len() < pairs.len() {
             self.queries.resize(pairs.len(), Query::default());
         }
-        let setting = Setting { graph, block, profile: &self.profile, slack: &self.slack };
-        let (room, queries) = (&mut self.room, &mut self.queries);
-        pulp::Arch::new().dispatch(There { setting, room, queries, pairs })
+        let context = Context { graph, block, profile: &self.profile, slack: &self.slack };
+        let (workspace, queries) = (&mut self.workspace, &mut self.queries);
+        pulp::Arch::new().dispatch(There { context, workspace, queries, pairs })
     }
 
     /// The same, keeping nothing for an adjoint: for any number of pairs.
@@ -104,22 +104,22 @@ impl Sparse {
     /// sums in another order may be beside them by a few 10⁻⁶.
     pub fn brackets(&mut self, graph: &ClassMatrix, pairs: &[(Entity, Entity)]) -> Vec<[[f32; LANES]; 2]> {
         let block = self.block.as_ref().expect("rules are prepared before pairs are bracketed");
-        let setting = Setting { graph, block, profile: &self.profile, slack: &self.slack };
-        pulp::Arch::new().dispatch(Beside { setting, nearby: &mut self.nearby, pairs })
+        let context = Context { graph, block, profile: &self.profile, slack: &self.slack };
+        pulp::Arch::new().dispatch(Beside { context, nearby: &mut self.nearby, pairs })
     }
 
     /// The adjoint of [`Sparse::scores`], to be called right after it: for each rule, the
     /// derivative of Σ `d_score`·score by its tables.
     pub fn adjoint(&mut self, graph: &ClassMatrix, d_scores: &[[f32; LANES]]) -> Vec<Tables> {
         let block = self.block.as_ref().expect("scores come before their adjoint");
-        let setting = Setting { graph, block, profile: &self.profile, slack: &self.slack };
+        let context = Context { graph, block, profile: &self.profile, slack: &self.slack };
         let mut d_block = Block::zero(block.schema, graph);
         self.d_profile.clear(&self.profile, graph.entities());
-        let (room, d_profile, queries) =
-            (&mut self.room, &mut self.d_profile, &self.queries[..d_scores.len()]);
+        let (workspace, d_profile, queries) =
+            (&mut self.workspace, &mut self.d_profile, &self.queries[..d_scores.len()]);
         pulp::Arch::new().dispatch(Back {
-            setting,
-            room,
+            context,
+            workspace,
             queries,
             d_scores,
             d_profile,
@@ -150,8 +150,8 @@ impl pulp::WithSimd for Prepare<'_> {
 
 /// The way there, likewise.
 struct There<'a> {
-    setting: Setting<'a>,
-    room: &'a mut Room,
+    context: Context<'a>,
+    workspace: &'a mut Workspace,
     queries: &'a mut [Query],
     pairs: &'a [(Entity, Entity)],
 }
@@ -163,8 +163,8 @@ impl pulp::WithSimd for There<'_> {
     fn with_simd<S: pulp::Simd>(self, _: S) -> Vec<Lanes> {
         let mut scores = Vec::with_capacity(self.pairs.len());
         for (query, (head, tail)) in self.queries.iter_mut().zip(self.pairs) {
-            scores.push(query.infer(self.room, self.setting, head.index(), tail.index()));
-            query.leave(self.room);
+            scores.push(query.infer(self.workspace, self.context, head.index(), tail.index()));
+            query.leave(self.workspace);
         }
         scores
     }
@@ -172,7 +172,7 @@ impl pulp::WithSimd for There<'_> {
 
 /// Brackets, likewise.
 struct Beside<'a> {
-    setting: Setting<'a>,
+    context: Context<'a>,
     nearby: &'a mut Nearby,
     pairs: &'a [(Entity, Entity)],
 }
@@ -182,10 +182,10 @@ impl pulp::WithSimd for Beside<'_> {
 
     #[inline(always)]
     fn with_simd<S: pulp::Simd>(self, _: S) -> Vec<[Lanes; 2]> {
-        let Beside { setting, nearby, pairs } = self;
+        let Beside { context, nearby, pairs } = self;
         let mut brackets = Vec::with_capacity(pairs.len());
         for (head, tail) in pairs {
-            brackets.push(nearby.bracket(setting, head.index(), tail.index()));
+            brackets.push(nearby.bracket(context, head.index(), tail.index()));
         }
         brackets
     }
@@ -193,8 +193,8 @@ impl pulp::WithSimd for Beside<'_> {
 
 /// The way back, likewise.
 struct Back<'a> {
-    setting: Setting<'a>,
-    room: &'a mut Room,
+    context: Context<'a>,
+    workspace: &'a mut Workspace,
     queries: &'a [Query],
     d_scores: &'a [Lanes],
     d_profile: &'a mut DProfile,
@@ -207,13 +207,13 @@ impl pulp::WithSimd for Back<'_> {
     #[inline(always)]
     fn with_simd<S: pulp::Simd>(self, _: S) {
         for (query, d_score) in self.queries.iter().zip(self.d_scores) {
-            query.enter(self.room);
-            query.infer_adjoint(self.room, self.setting, d_score, self.d_profile, self.d_block);
-            query.leave(self.room);
+            query.enter(self.workspace);
+            query.infer_adjoint(self.workspace, self.context, d_score, self.d_profile, self.d_block);
+            query.leave(self.workspace);
         }
-        self.setting.profile.fill_adjoint(
-            self.setting.block,
-            self.setting.graph,
+        self.context.profile.fill_adjoint(
+            self.context.block,
+            self.context.graph,
             self.d_profile,
             self.d_block,
         );

@@ -6,12 +6,12 @@
 //! walked over but the ends' own.
 
 use super::block::{LANES, Lanes, add_product, lower};
-use super::query::{Setting, UNLINKED};
+use super::query::{Context, UNLINKED};
 
 /// A neighbour of one end: its place in the list of both ends' neighbours, and its class.
 type Near = (u32, u32);
 
-/// Room for one pair after the other.
+/// Workspace for one pair after the other.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Nearby {
     entities: Vec<u32>,
@@ -25,8 +25,8 @@ pub(crate) struct Nearby {
 impl Nearby {
     /// Puts both ends' neighbours on one list. Rows are sorted by entity.
     #[inline(always)]
-    fn begin(&mut self, setting: Setting, pair: [usize; 2]) {
-        let rows = pair.map(|end| setting.graph.row(end));
+    fn begin(&mut self, context: Context, pair: [usize; 2]) {
+        let rows = pair.map(|end| context.graph.row(end));
         self.entities.clear();
         self.classes.clear();
         self.ends.iter_mut().for_each(Vec::clear);
@@ -48,24 +48,24 @@ impl Nearby {
             self.entities.push(entity);
             self.classes.push(classes);
         }
-        self.domains.resize(setting.last() - 1, Vec::new());
+        self.domains.resize(context.last() - 1, Vec::new());
         for (k, domain) in self.domains.iter_mut().enumerate() {
             domain.clear();
             for &entity in &self.entities {
-                domain.push([setting.block.start(k + 1, setting.graph.kind(entity as usize)); 2]);
+                domain.push([context.block.start(k + 1, context.graph.kind(entity as usize)); 2]);
             }
         }
     }
 
     /// A lower and an upper bound of the pair's score.
     #[inline(always)]
-    pub fn bracket(&mut self, setting: Setting, head: usize, tail: usize) -> [Lanes; 2] {
-        let (block, profile, last) = (setting.block, setting.profile, setting.last());
+    pub fn bracket(&mut self, context: Context, head: usize, tail: usize) -> [Lanes; 2] {
+        let (block, profile, last) = (context.block, context.profile, context.last());
         let pair = [head, tail];
-        let between = setting.graph.class(head, tail);
-        self.begin(setting, pair);
+        let between = context.graph.class(head, tail);
+        self.begin(context, pair);
         // Of each end, [low, high].
-        let mut entries = [0, 1].map(|side| [block.start(side * last, setting.graph.kind(pair[side])); 2]);
+        let mut entries = [0, 1].map(|side| [block.start(side * last, context.graph.kind(pair[side])); 2]);
         for round in 1..=profile.rounds {
             let pass = profile.pass(round);
             let (sender, receiver) = (pass.variable(0, last), pass.variable(last, last));

@@ -14,7 +14,7 @@
 
 use super::block::{Block, LANES, Lanes, add_product, is_zero, lower};
 use super::profile::Profile;
-use super::query::{ABSENT, Query, Room, Scope, Setting, UNLINKED};
+use super::query::{ABSENT, Context, Query, Scope, UNLINKED, Workspace};
 use super::rise::above;
 use super::stage::Turn;
 use crate::graph::ClassMatrix;
@@ -94,16 +94,16 @@ impl Open {
 
     /// Bounds of all tails, from the first round of `query`'s head.
     #[inline(always)]
-    pub fn tails(&mut self, setting: Setting, query: &Query) {
+    pub fn tails(&mut self, context: Context, query: &Query) {
         self.forget();
         self.cap = query.entries[0][0];
-        self.reach(setting, query);
+        self.reach(context, query);
         // The head's entry is narrowed by what its neighbours were after the first round.
-        if setting.profile.rounds > 1 {
-            let mut sums: Vec<Lanes> = (1..setting.last()).map(|v| *setting.block.sure(0, v)).collect();
+        if context.profile.rounds > 1 {
+            let mut sums: Vec<Lanes> = (1..context.last()).map(|v| *context.block.sure(0, v)).collect();
             for (k, sum) in sums.iter_mut().enumerate() {
                 let touched = &query.touched[k];
-                let table = setting.block.toward(k + 1, 0);
+                let table = context.block.toward(k + 1, 0);
                 for (place, entry) in touched.rounds[0].domain.iter().enumerate() {
                     if let Some(value) = table.get(touched.near[0][place] as usize) {
                         add_product(sum, value, entry);
@@ -114,23 +114,23 @@ impl Open {
                 lower(&mut self.cap, sum);
             }
         }
-        self.conclude(setting, &query.entries[0][0]);
+        self.conclude(context, &query.entries[0][0]);
     }
 
     /// Bounds of all heads, by a pass from `tail` alone over a mirrored profile, if there is a
     /// backward round; and by the tail's entry after the first.
     #[inline(always)]
-    pub fn heads(&mut self, room: &mut Room, mirror: Setting, query: &mut Query, tail: usize) {
+    pub fn heads(&mut self, workspace: &mut Workspace, mirror: Context, query: &mut Query, tail: usize) {
         self.forget();
         query.begin(mirror, ABSENT, tail);
         self.cap = query.entries[0][1];
         if mirror.profile.rounds > 0 {
-            (room.bracket, room.scope) = (false, Scope::Open);
+            (workspace.bracket, workspace.scope) = (false, Scope::Open);
             for step in 1..mirror.last() {
-                query.rise(room, mirror, Turn::new(mirror, 1, step));
-                query.narrow_inner(room, mirror, 1, step);
+                query.rise(workspace, mirror, Turn::new(mirror, 1, step));
+                query.narrow_inner(workspace, mirror, 1, step);
             }
-            query.leave(room);
+            query.leave(workspace);
         }
         self.reach(mirror, query);
         self.columns(mirror, tail);
@@ -141,8 +141,8 @@ impl Open {
 
     /// Adds what the variables between tell the unknown end above the profile.
     #[inline(always)]
-    fn reach(&mut self, setting: Setting, query: &Query) {
-        let Setting { graph, block, profile, .. } = setting;
+    fn reach(&mut self, context: Context, query: &Query) {
+        let Context { graph, block, profile, .. } = context;
         for k in 0..self.told.len() {
             let touched = &query.touched[k];
             let stage = profile.stage(1, k);
@@ -173,9 +173,9 @@ impl Open {
 
     /// The second bound, of the known tail's entry after the first round, for all heads.
     #[inline(always)]
-    fn columns(&mut self, setting: Setting, tail: usize) {
-        let Setting { graph, block, .. } = setting;
-        let last = setting.last();
+    fn columns(&mut self, context: Context, tail: usize) {
+        let Context { graph, block, .. } = context;
+        let last = context.last();
         for v in 1..last {
             let (toward, from_head, sure) = (block.toward(v, last), block.toward(0, v), block.sure(0, v));
             let mut base = *block.sure(v, last);
@@ -204,9 +204,9 @@ impl Open {
 
     /// The bounds of all reached entities.
     #[inline(always)]
-    fn conclude(&mut self, setting: Setting, known: &Lanes) {
-        let Setting { graph, block, .. } = setting;
-        let last = setting.last();
+    fn conclude(&mut self, context: Context, known: &Lanes) {
+        let Context { graph, block, .. } = context;
+        let last = context.last();
         let table = block.toward(self.far, last - self.far);
         for (place, &entity) in self.reached.iter().enumerate() {
             let mut bound = block.start(self.far, graph.kind(entity as usize));

@@ -19,14 +19,14 @@ pub(crate) const ABSENT: usize = usize::MAX;
 
 /// What a query reads.
 #[derive(Clone, Copy)]
-pub(crate) struct Setting<'a> {
+pub(crate) struct Context<'a> {
     pub graph: &'a ClassMatrix,
     pub block: &'a Block,
     pub profile: &'a Profile,
     pub slack: &'a Slack,
 }
 
-impl Setting<'_> {
+impl Context<'_> {
     /// The number of the last variable, Y.
     #[inline(always)]
     pub fn last(&self) -> usize {
@@ -89,7 +89,7 @@ pub(crate) enum Scope {
 
 /// A thread's room for work on one query at a time.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Room {
+pub(crate) struct Workspace {
     /// Per inner variable and entity: 1 + its place in the list of touched entities, or 0.
     pub places: Vec<Vec<u32>>,
     /// Per sender between the ends: how far its entries are above the profile, place by place.
@@ -113,7 +113,7 @@ pub(crate) struct Room {
     pub d_part: Vec<Lanes>,
 }
 
-impl Room {
+impl Workspace {
     /// Makes room for so many inner variables and entities.
     pub fn fit(&mut self, inner: usize, entities: usize) {
         self.places.resize(inner, Vec::new());
@@ -169,30 +169,30 @@ impl Query {
     /// Passes all messages; returns a score per rule. The places of its entities stay in `room`
     /// until [`Query::leave`].
     #[inline(always)]
-    pub fn infer(&mut self, room: &mut Room, setting: Setting, head: usize, tail: usize) -> Lanes {
-        self.begin(setting, head, tail);
-        (room.bracket, room.scope) = (false, Scope::Open);
-        let (last, rounds) = (setting.last(), setting.profile.rounds);
+    pub fn infer(&mut self, workspace: &mut Workspace, context: Context, head: usize, tail: usize) -> Lanes {
+        self.begin(context, head, tail);
+        (workspace.bracket, workspace.scope) = (false, Scope::Open);
+        let (last, rounds) = (context.last(), context.profile.rounds);
         for round in 1..=rounds {
             for step in 1..last {
-                self.rise(room, setting, Turn::new(setting, round, step));
-                if Self::is_lazy(setting, round, step) || self.is_deferred(room, setting, round, step) {
-                    self.narrow_last(room, setting, round, step);
+                self.rise(workspace, context, Turn::new(context, round, step));
+                if Self::is_lazy(context, round, step) || self.is_deferred(workspace, context, round, step) {
+                    self.narrow_last(workspace, context, round, step);
                 } else {
-                    self.narrow_inner(room, setting, round, step);
+                    self.narrow_inner(workspace, context, round, step);
                 }
             }
-            self.narrow_end(room, setting, round);
+            self.narrow_end(workspace, context, round);
         }
-        if room.bracket {
-            let (known, open) = self.decide(room, setting);
+        if workspace.bracket {
+            let (known, open) = self.decide(workspace, context);
             if open == 0 {
                 return known;
             }
             let places = self.place;
-            self.complete(room, setting, open);
-            self.work_out_again(room, setting, &places, !open);
-            let mut score = self.score(room, setting, open);
+            self.complete(workspace, context, open);
+            self.work_out_again(workspace, context, &places, !open);
+            let mut score = self.score(workspace, context, open);
             for lane in 0..LANES {
                 if open >> lane & 1 == 0 {
                     (score[lane], self.place[lane]) = (known[lane], places[lane]);
@@ -200,14 +200,14 @@ impl Query {
             }
             return score;
         }
-        self.score(room, setting, u8::MAX)
+        self.score(workspace, context, u8::MAX)
     }
 
     /// Whether this stage is worked out only where it is asked for: the last variable of the last
     /// round that others tell anything.
     #[inline(always)]
-    pub fn is_lazy(setting: Setting, round: usize, step: usize) -> bool {
-        round == setting.profile.rounds && step + 1 == setting.last() && step > 1
+    pub fn is_lazy(context: Context, round: usize, step: usize) -> bool {
+        round == context.profile.rounds && step + 1 == context.last() && step > 1
     }
 
     /// The neighbours of an end.
@@ -217,9 +217,9 @@ impl Query {
     }
 
     #[inline(always)]
-    pub fn begin(&mut self, setting: Setting, head: usize, tail: usize) {
-        let Setting { graph, block, profile, .. } = setting;
-        let last = setting.last();
+    pub fn begin(&mut self, context: Context, head: usize, tail: usize) {
+        let Context { graph, block, profile, .. } = context;
+        let last = context.last();
         self.ends = [head, tail];
         self.between = if head == ABSENT || tail == ABSENT { None } else { graph.class(head, tail) };
         self.touched.resize(last - 1, Touched::default());
@@ -236,37 +236,37 @@ impl Query {
     #[inline(always)]
     pub fn infer_adjoint(
         &self,
-        room: &mut Room,
-        setting: Setting,
+        workspace: &mut Workspace,
+        context: Context,
         d_score: &Lanes,
         d_profile: &mut DProfile,
         d_block: &mut Block,
     ) {
-        let last = setting.last();
+        let last = context.last();
         for (k, touched) in self.touched.iter().enumerate() {
-            room.d_domain[k].clear();
-            room.d_domain[k].resize(touched.entities.len(), [0.0; LANES]);
-            room.is_active[k].clear();
-            room.is_active[k].resize(touched.entities.len(), false);
-            room.active[k].clear();
+            workspace.d_domain[k].clear();
+            workspace.d_domain[k].resize(touched.entities.len(), [0.0; LANES]);
+            workspace.is_active[k].clear();
+            workspace.is_active[k].resize(touched.entities.len(), false);
+            workspace.active[k].clear();
         }
         let mut d_ends = [[0.0; LANES]; 2];
-        self.score_adjoint(room, setting, d_score, &mut d_ends, d_profile);
-        for round in (1..=setting.profile.rounds).rev() {
-            self.narrow_end_adjoint(room, setting, round, &mut d_ends, d_profile, d_block);
+        self.score_adjoint(workspace, context, d_score, &mut d_ends, d_profile);
+        for round in (1..=context.profile.rounds).rev() {
+            self.narrow_end_adjoint(workspace, context, round, &mut d_ends, d_profile, d_block);
             for step in (1..last).rev() {
-                self.narrow_inner_adjoint(room, setting, round, step, &mut d_ends, d_profile, d_block);
+                self.narrow_inner_adjoint(workspace, context, round, step, &mut d_ends, d_profile, d_block);
             }
         }
         for side in 0..2 {
-            let kind = setting.graph.kind(self.ends[side]);
-            setting.block.start_adjoint(side * last, kind, &d_ends[side], d_block);
+            let kind = context.graph.kind(self.ends[side]);
+            context.block.start_adjoint(side * last, kind, &d_ends[side], d_block);
         }
     }
 
     /// Notes the places of the touched entities in `room` again, for the adjoint.
-    pub fn enter(&self, room: &mut Room) {
-        for (touched, places) in self.touched.iter().zip(&mut room.places) {
+    pub fn enter(&self, workspace: &mut Workspace) {
+        for (touched, places) in self.touched.iter().zip(&mut workspace.places) {
             for (place, &entity) in touched.entities.iter().enumerate() {
                 places[entity as usize] = place as u32 + 1;
             }
@@ -274,8 +274,8 @@ impl Query {
     }
 
     /// Takes the places of the touched entities out of `room`.
-    pub fn leave(&self, room: &mut Room) {
-        for (touched, places) in self.touched.iter().zip(&mut room.places) {
+    pub fn leave(&self, workspace: &mut Workspace) {
+        for (touched, places) in self.touched.iter().zip(&mut workspace.places) {
             touched.entities.iter().for_each(|&entity| places[entity as usize] = 0);
         }
     }
@@ -284,23 +284,23 @@ impl Query {
     #[inline(always)]
     pub fn entry(
         &self,
-        room: &Room,
-        setting: Setting,
+        workspace: &Workspace,
+        context: Context,
         round: usize,
         k: usize,
         entity: usize,
     ) -> (Lanes, Option<usize>) {
-        let place = room.places[k][entity] as usize;
+        let place = workspace.places[k][entity] as usize;
         let domain = &self.touched[k].rounds[round - 1].domain;
         if place != 0 && place <= domain.len() {
             (domain[place - 1], Some(place - 1))
         } else {
-            (setting.profile.stage(round, k).domain[entity], None)
+            (context.profile.stage(round, k).domain[entity], None)
         }
     }
 }
 
-impl Room {
+impl Workspace {
     /// The derivative by a touched entry, to be added to.
     #[inline(always)]
     pub fn give(&mut self, k: usize, place: usize) -> &mut Lanes {

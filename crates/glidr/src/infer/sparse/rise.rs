@@ -9,18 +9,18 @@
 
 use super::block::{Block, LANES, Lanes, add, add_product, filled, is_zero, narrow};
 use super::profile::DProfile;
-use super::query::{Kept, Query, Room, Scope, Setting, Touched};
+use super::query::{Context, Kept, Query, Scope, Touched, Workspace};
 use super::stage::Turn;
 
 impl Query {
     /// How far each sender's touched entries are above the profile.
     #[inline(always)]
-    pub fn rise(&self, room: &mut Room, setting: Setting, turn: Turn) {
+    pub fn rise(&self, workspace: &mut Workspace, context: Context, turn: Turn) {
         for number in 0..turn.senders() {
             let s = turn.sender(number) - 1;
             let from = &self.touched[s];
-            let base = &setting.profile.stage(turn.round, s).domain;
-            let risen = &mut room.risen[number];
+            let base = &context.profile.stage(turn.round, s).domain;
+            let risen = &mut workspace.risen[number];
             risen.clear();
             for (&entity, entry) in from.entities.iter().zip(&from.rounds[turn.round - 1].domain) {
                 risen.push(above(entry, &base[entity as usize]));
@@ -32,22 +32,22 @@ impl Query {
     #[inline(always)]
     pub fn scatter(
         &self,
-        room: &mut Room,
-        setting: Setting,
+        workspace: &mut Workspace,
+        context: Context,
         turn: Turn,
         touched: &mut Touched,
         places: &mut [u32],
     ) {
-        let Setting { graph, block, profile, .. } = setting;
+        let Context { graph, block, profile, .. } = context;
         let receiver = turn.receiver();
         let stage = profile.stage(turn.round, receiver - 1);
         for number in 0..turn.senders() {
             let sender = turn.sender(number);
             let table = block.toward(receiver, sender);
-            let told = &mut room.told[number];
+            let told = &mut workspace.told[number];
             told.clear();
             told.resize(touched.entities.len(), [0.0; LANES]);
-            for (&entity, rise) in self.touched[sender - 1].entities.iter().zip(&room.risen[number]) {
+            for (&entity, rise) in self.touched[sender - 1].entities.iter().zip(&workspace.risen[number]) {
                 let lanes = filled(rise);
                 if lanes == 0 {
                     continue;
@@ -55,7 +55,7 @@ impl Query {
                 for link in graph.row(entity as usize) {
                     let mut place = places[link.entity as usize] as usize;
                     if place == 0 {
-                        let follow = match room.scope {
+                        let follow = match workspace.scope {
                             Scope::Open => stage.open[link.entity as usize] & lanes != 0,
                             Scope::All => true,
                             Scope::Touched => false,
@@ -70,7 +70,7 @@ impl Query {
                 }
             }
         }
-        for told in &mut room.told[..turn.senders()] {
+        for told in &mut workspace.told[..turn.senders()] {
             told.resize(touched.entities.len(), [0.0; LANES]);
         }
     }
@@ -79,19 +79,19 @@ impl Query {
     #[inline(always)]
     pub fn told_adjoint(
         &self,
-        room: &mut Room,
-        setting: Setting,
+        workspace: &mut Workspace,
+        context: Context,
         turn: Turn,
         number: usize,
         d_profile: &mut DProfile,
         d_block: &mut Block,
     ) {
-        let Setting { graph, block, profile, .. } = setting;
+        let Context { graph, block, profile, .. } = context;
         let (sender, receiver) = (turn.sender(number), turn.receiver());
         let (s, k) = (sender - 1, receiver - 1);
-        let mut d_told = std::mem::take(&mut room.d_told[number]);
+        let mut d_told = std::mem::take(&mut workspace.d_told[number]);
         if d_told.is_empty() {
-            room.d_told[number] = d_told;
+            workspace.d_told[number] = d_told;
             return;
         }
         let from = &self.touched[s];
@@ -106,7 +106,7 @@ impl Query {
             for (place, d_message) in &d_told {
                 for link in graph.row(self.touched[k].entities[*place as usize] as usize) {
                     let (class, other) = (link.class as usize, link.entity as usize);
-                    let at = room.places[s][other] as usize;
+                    let at = workspace.places[s][other] as usize;
                     if at == 0 || at > raised.len() {
                         continue;
                     }
@@ -117,13 +117,13 @@ impl Query {
                     add_product(&mut d_table[class], d_message, &rise);
                     let mut d_from = [0.0; LANES];
                     add_product(&mut d_from, d_message, &table[class]);
-                    add(room.give(s, at - 1), &d_from);
+                    add(workspace.give(s, at - 1), &d_from);
                     subtract(&mut d_profile.domain(turn.round, s)[other], &d_from);
                 }
             }
         } else {
             let (table, d_table) = (block.toward(receiver, sender), d_block.toward_mut(receiver, sender));
-            let mut part = std::mem::take(&mut room.d_part);
+            let mut part = std::mem::take(&mut workspace.d_part);
             part.clear();
             part.resize(self.touched[k].entities.len(), [0.0; LANES]);
             for (place, d_message) in &d_told {
@@ -136,7 +136,7 @@ impl Query {
                 }
                 let mut d_from = [0.0; LANES];
                 for link in graph.row(other as usize) {
-                    let place = room.places[k][link.entity as usize] as usize;
+                    let place = workspace.places[k][link.entity as usize] as usize;
                     if place == 0 || is_zero(&part[place - 1]) {
                         continue;
                     }
@@ -145,32 +145,32 @@ impl Query {
                     add_product(&mut d_from, &part[place - 1], &table[class]);
                 }
                 if !is_zero(&d_from) {
-                    add(room.give(s, at), &d_from);
+                    add(workspace.give(s, at), &d_from);
                     subtract(&mut d_profile.domain(turn.round, s)[other as usize], &d_from);
                 }
             }
-            room.d_part = part;
+            workspace.d_part = part;
         }
         d_told.clear();
-        room.d_told[number] = d_told;
+        workspace.d_told[number] = d_told;
     }
 }
 
 /// Works out one entry in full, from the entity's own row.
 #[inline(always)]
 pub(crate) fn gather(
-    room: &mut Room,
-    setting: Setting,
+    workspace: &mut Workspace,
+    context: Context,
     turn: Turn,
     touched: &Touched,
     kept: &mut Kept,
     place: usize,
 ) {
-    if room.exact[place] {
+    if workspace.exact[place] {
         return;
     }
-    room.exact[place] = true;
-    let Setting { graph, block, profile, .. } = setting;
+    workspace.exact[place] = true;
+    let Context { graph, block, profile, .. } = context;
     let (receiver, entity) = (turn.receiver(), touched.entities[place] as usize);
     let stage = profile.stage(turn.round, receiver - 1);
     let mut value = kept.domain[place];
@@ -185,19 +185,19 @@ pub(crate) fn gather(
             continue; // the rise only adds to it
         }
         let sender = turn.sender(number);
-        let (table, risen) = (block.toward(sender, receiver), &room.risen[number]);
+        let (table, risen) = (block.toward(sender, receiver), &workspace.risen[number]);
         let mut sum = [0.0; LANES];
         for link in graph.row(entity) {
-            let at = room.places[sender - 1][link.entity as usize] as usize;
+            let at = workspace.places[sender - 1][link.entity as usize] as usize;
             if at != 0 && at <= risen.len() {
                 add_product(&mut sum, &table[link.class as usize], &risen[at - 1]);
             }
         }
         add(&mut message, &sum);
         narrow(&mut value, &message, sender, &mut winner);
-        if room.bracket && turn.round == profile.rounds {
-            add(&mut message, setting.slack_at(entity));
-            narrow(&mut room.upper[place], &message, sender, &mut [0; LANES]);
+        if workspace.bracket && turn.round == profile.rounds {
+            add(&mut message, context.slack_at(entity));
+            narrow(&mut workspace.upper[place], &message, sender, &mut [0; LANES]);
         }
     }
     kept.domain[place] = value;
@@ -206,13 +206,13 @@ pub(crate) fn gather(
 
 /// How many links a scatter of all senders' rise walks over.
 #[inline(always)]
-pub(crate) fn scatter_cost(room: &Room, setting: Setting, turn: Turn, query: &Query) -> usize {
+pub(crate) fn scatter_cost(workspace: &Workspace, context: Context, turn: Turn, query: &Query) -> usize {
     let mut cost = 0;
     for number in 0..turn.senders() {
         let entities = &query.touched[turn.sender(number) - 1].entities;
-        for (&entity, rise) in entities.iter().zip(&room.risen[number]) {
+        for (&entity, rise) in entities.iter().zip(&workspace.risen[number]) {
             if !is_zero(rise) {
-                cost += setting.graph.row(entity as usize).len();
+                cost += context.graph.row(entity as usize).len();
             }
         }
     }

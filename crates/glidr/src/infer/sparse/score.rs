@@ -2,7 +2,7 @@
 
 use super::block::{LANES, Lanes};
 use super::profile::DProfile;
-use super::query::{Query, Room, Setting};
+use super::query::{Context, Query, Workspace};
 
 /// Marks a place of the score that is an entity of the profile, not one of the list.
 const IN_PROFILE: u32 = 1 << 31;
@@ -14,10 +14,10 @@ impl Query {
     /// ŷ = min_i max_k φ_i,k                                    eq:rule_entailment
     /// ```
     #[inline(always)]
-    pub fn score(&mut self, room: &mut Room, setting: Setting, direction: u8) -> Lanes {
-        let (last, rounds) = (setting.last(), setting.profile.rounds);
-        let lazy = Self::is_lazy(setting, rounds, last.max(1) - 1)
-            .then(|| setting.profile.pass(rounds).variable(last - 1, last));
+    pub fn score(&mut self, workspace: &mut Workspace, context: Context, direction: u8) -> Lanes {
+        let (last, rounds) = (context.last(), context.profile.rounds);
+        let lazy = Self::is_lazy(context, rounds, last.max(1) - 1)
+            .then(|| context.profile.pass(rounds).variable(last - 1, last));
         let mut score = [f32::INFINITY; LANES];
         let mut place = [(0u8, 0u32); LANES];
         for variable in (0..=last).filter(|&variable| Some(variable) != lazy).chain(lazy) {
@@ -29,7 +29,7 @@ impl Query {
                     for lane in 0..LANES {
                         least[lane] = if direction >> lane & 1 == 1 { least[lane] } else { 0.0 };
                     }
-                    let (most, at) = self.most_of_last(room, setting, &least);
+                    let (most, at) = self.most_of_last(workspace, context, &least);
                     for lane in 0..LANES {
                         self.witness[lane] = match at[lane] & !IN_PROFILE {
                             entity if Self::is_in_profile(at[lane]) => entity,
@@ -38,7 +38,7 @@ impl Query {
                     }
                     (most, at)
                 }
-                v => self.most(setting, v - 1),
+                v => self.most(context, v - 1),
             };
             for lane in 0..LANES {
                 if most[lane] < score[lane] {
@@ -55,13 +55,13 @@ impl Query {
     #[inline(always)]
     pub fn score_adjoint(
         &self,
-        room: &mut Room,
-        setting: Setting,
+        workspace: &mut Workspace,
+        context: Context,
         d_score: &Lanes,
         d_ends: &mut [Lanes; 2],
         d_profile: &mut DProfile,
     ) {
-        let (last, rounds) = (setting.last(), setting.profile.rounds);
+        let (last, rounds) = (context.last(), context.profile.rounds);
         for lane in (0..LANES).filter(|&lane| d_score[lane] != 0.0) {
             let (variable, at) = (usize::from(self.place[lane].0), self.place[lane].1);
             let entry = match variable {
@@ -70,7 +70,7 @@ impl Query {
                 v if Self::is_in_profile(at) => {
                     &mut d_profile.domain(rounds, v - 1)[(at & !IN_PROFILE) as usize]
                 }
-                v => room.give(v - 1, at as usize),
+                v => workspace.give(v - 1, at as usize),
             };
             entry[lane] += d_score[lane];
         }
@@ -78,14 +78,14 @@ impl Query {
 
     /// The largest entry of a variable's domain after the last round, and where it is.
     #[inline(always)]
-    pub fn most(&self, setting: Setting, k: usize) -> (Lanes, [u32; LANES]) {
-        let rounds = setting.profile.rounds;
+    pub fn most(&self, context: Context, k: usize) -> (Lanes, [u32; LANES]) {
+        let rounds = context.profile.rounds;
         let (mut most, mut at) = ([-1.0; LANES], [0u32; LANES]);
         for (place, entry) in self.touched[k].rounds[rounds - 1].domain.iter().enumerate() {
             raise(&mut most, &mut at, entry, place as u32);
         }
         // No touched entry is below its profile, so a greater profile is of an untouched entity.
-        let stage = setting.profile.stage(rounds, k);
+        let stage = context.profile.stage(rounds, k);
         for lane in 0..LANES {
             if stage.most[lane] > most[lane] {
                 most[lane] = stage.most[lane];

@@ -10,7 +10,7 @@
 
 use super::block::{Block, LANES, Lanes, add, add_product, is_zero, narrow, share};
 use super::profile::DProfile;
-use super::query::{Query, Room, Setting, Touched};
+use super::query::{Context, Query, Touched, Workspace};
 use super::rise::{gather, scatter_cost};
 use super::score::raise;
 use crate::infer::Pass;
@@ -26,8 +26,8 @@ pub(crate) struct Turn {
 
 impl Turn {
     #[inline(always)]
-    pub fn new(setting: Setting, round: usize, step: usize) -> Self {
-        Turn { round, step, pass: setting.profile.pass(round), last: setting.last() }
+    pub fn new(context: Context, round: usize, step: usize) -> Self {
+        Turn { round, step, pass: context.profile.pass(round), last: context.last() }
     }
 
     #[inline(always)]
@@ -57,56 +57,56 @@ impl Turn {
 impl Query {
     /// Updates a variable between the ends, after [`Query::rise`]         `eq:state_update`
     #[inline(always)]
-    pub fn narrow_inner(&mut self, room: &mut Room, setting: Setting, round: usize, step: usize) {
-        let turn = Turn::new(setting, round, step);
+    pub fn narrow_inner(&mut self, workspace: &mut Workspace, context: Context, round: usize, step: usize) {
+        let turn = Turn::new(context, round, step);
         let k = turn.receiver() - 1;
-        let (mut touched, mut places) = self.take(room, k);
+        let (mut touched, mut places) = self.take(workspace, k);
         let (_, side) = turn.end();
-        touched.touch_near(side, self.row(setting.graph, side), &mut places);
-        self.scatter(room, setting, turn, &mut touched, &mut places);
+        touched.touch_near(side, self.row(context.graph, side), &mut places);
+        self.scatter(workspace, context, turn, &mut touched, &mut places);
         let mut kept = std::mem::take(&mut touched.rounds[round - 1]);
         for place in 0..touched.entities.len() {
-            let (value, winner) = self.with_told(room, &touched, setting, turn, place);
+            let (value, winner) = self.with_told(workspace, &touched, context, turn, place);
             kept.push(value, winner);
         }
         touched.rounds[round - 1] = kept;
-        self.put_back(room, k, touched, places);
+        self.put_back(workspace, k, touched, places);
     }
 
     /// A stage worked out, after [`Query::rise`], only where it is asked for: one that no other waits for but the last
     /// end, at the end's neighbours; one that is put off, at the neighbours of both ends.
     #[inline(always)]
-    pub fn narrow_last(&mut self, room: &mut Room, setting: Setting, round: usize, step: usize) {
-        let turn = Turn::new(setting, round, step);
+    pub fn narrow_last(&mut self, workspace: &mut Workspace, context: Context, round: usize, step: usize) {
+        let turn = Turn::new(context, round, step);
         let k = turn.receiver() - 1;
-        let (mut touched, mut places) = self.take(room, k);
+        let (mut touched, mut places) = self.take(workspace, k);
         for side in 0..2 {
-            touched.touch_near(side, self.row(setting.graph, side), &mut places);
+            touched.touch_near(side, self.row(context.graph, side), &mut places);
         }
         let mut kept = std::mem::take(&mut touched.rounds[round - 1]);
         for place in 0..touched.entities.len() {
-            let (value, winner) = self.without_inner(&touched, setting, turn, place);
+            let (value, winner) = self.without_inner(&touched, context, turn, place);
             kept.push(value, winner);
         }
-        room.exact.clear();
-        room.exact.resize(touched.entities.len(), false);
-        room.upper.clear();
-        if room.bracket {
-            room.upper.extend_from_slice(&kept.domain);
+        workspace.exact.clear();
+        workspace.exact.resize(touched.entities.len(), false);
+        workspace.upper.clear();
+        if workspace.bracket {
+            workspace.upper.extend_from_slice(&kept.domain);
         }
-        if round < setting.profile.rounds {
+        if round < context.profile.rounds {
             for place in 0..touched.entities.len() {
-                gather(room, setting, turn, &touched, &mut kept, place);
+                gather(workspace, context, turn, &touched, &mut kept, place);
             }
         } else {
             let (_, side) = turn.end();
-            for link in self.row(setting.graph, 1 - side) {
+            for link in self.row(context.graph, 1 - side) {
                 let place = places[link.entity as usize] as usize - 1;
-                gather(room, setting, turn, &touched, &mut kept, place);
+                gather(workspace, context, turn, &touched, &mut kept, place);
             }
         }
         touched.rounds[round - 1] = kept;
-        self.put_back(room, k, touched, places);
+        self.put_back(workspace, k, touched, places);
     }
 
     /// The largest entry of the last stage's variable, as far as it can be below `least`; and
@@ -114,18 +114,18 @@ impl Query {
     #[inline(always)]
     pub fn most_of_last(
         &mut self,
-        room: &mut Room,
-        setting: Setting,
+        workspace: &mut Workspace,
+        context: Context,
         least: &Lanes,
     ) -> (Lanes, [u32; LANES]) {
-        let turn = Turn::new(setting, setting.profile.rounds, setting.last() - 1);
+        let turn = Turn::new(context, context.profile.rounds, context.last() - 1);
         let k = turn.receiver() - 1;
-        let (mut touched, mut places) = self.take(room, k);
+        let (mut touched, mut places) = self.take(workspace, k);
         let mut kept = std::mem::take(&mut touched.rounds[turn.round - 1]);
-        let stage = setting.profile.stage(turn.round, k);
+        let stage = context.profile.stage(turn.round, k);
         let (mut most, mut at) = ([-1.0; LANES], [0u32; LANES]);
         for place in 0..kept.domain.len() {
-            if room.exact[place] {
+            if workspace.exact[place] {
                 raise(&mut most, &mut at, &kept.domain[place], place as u32);
             }
         }
@@ -137,13 +137,13 @@ impl Query {
                         at[lane] = Query::in_profile(stage.most_at[lane]);
                     }
                     place => {
-                        gather(room, setting, turn, &touched, &mut kept, place - 1);
+                        gather(workspace, context, turn, &touched, &mut kept, place - 1);
                         raise(&mut most, &mut at, &kept.domain[place - 1], place as u32 - 1);
                     }
                 }
             }
         }
-        let mut budget = scatter_cost(room, setting, turn, self);
+        let mut budget = scatter_cost(workspace, context, turn, self);
         let mut full = false;
         for place in 0..kept.domain.len() {
             let bound = &kept.domain[place];
@@ -151,14 +151,14 @@ impl Query {
             for lane in 0..LANES {
                 direction |= bound[lane] > most[lane] && most[lane] < least[lane];
             }
-            if direction && !room.exact[place] {
-                let cost = setting.graph.row(touched.entities[place] as usize).len() * turn.senders();
+            if direction && !workspace.exact[place] {
+                let cost = context.graph.row(touched.entities[place] as usize).len() * turn.senders();
                 if cost > budget {
                     full = true;
                     break;
                 }
                 budget -= cost;
-                gather(room, setting, turn, &touched, &mut kept, place);
+                gather(workspace, context, turn, &touched, &mut kept, place);
                 raise(&mut most, &mut at, &kept.domain[place], place as u32);
             }
         }
@@ -166,12 +166,12 @@ impl Query {
             full |= stage.ceiling[lane] > most[lane] && most[lane] < least[lane];
         }
         if full {
-            self.scatter(room, setting, turn, &mut touched, &mut places);
+            self.scatter(workspace, context, turn, &mut touched, &mut places);
             for place in 0..touched.entities.len() {
-                if place < kept.domain.len() && room.exact[place] {
+                if place < kept.domain.len() && workspace.exact[place] {
                     continue;
                 }
-                let (value, winner) = self.with_told(room, &touched, setting, turn, place);
+                let (value, winner) = self.with_told(workspace, &touched, context, turn, place);
                 if place == kept.domain.len() {
                     kept.push(value, winner);
                 } else {
@@ -181,8 +181,8 @@ impl Query {
             }
         }
         touched.rounds[turn.round - 1] = kept;
-        self.put_back(room, k, touched, places);
-        if full { self.most(setting, k) } else { (most, at) }
+        self.put_back(workspace, k, touched, places);
+        if full { self.most(context, k) } else { (most, at) }
     }
 
     /// The adjoint of [`Query::narrow_inner`], [`Query::narrow_last`] and [`Query::most_of_last`].
@@ -190,30 +190,30 @@ impl Query {
     #[expect(clippy::too_many_arguments, reason = "all that a derivative is added to")]
     pub fn narrow_inner_adjoint(
         &self,
-        room: &mut Room,
-        setting: Setting,
+        workspace: &mut Workspace,
+        context: Context,
         round: usize,
         step: usize,
         d_ends: &mut [Lanes; 2],
         d_profile: &mut DProfile,
         d_block: &mut Block,
     ) {
-        let turn = Turn::new(setting, round, step);
+        let turn = Turn::new(context, round, step);
         let (receiver, (end, side)) = (turn.receiver(), turn.end());
         let k = receiver - 1;
         let touched = &self.touched[k];
         let kept = &touched.rounds[round - 1];
         let older = if round == 1 { 0 } else { touched.rounds[round - 2].domain.len() };
-        let mut active = std::mem::take(&mut room.active[k]);
+        let mut active = std::mem::take(&mut workspace.active[k]);
         for &place in &active {
             let place = place as usize;
             let entity = touched.entities[place] as usize;
-            let (d, winner) = (room.d_domain[k][place], &kept.winner[place]);
+            let (d, winner) = (workspace.d_domain[k][place], &kept.winner[place]);
             let d_message = share(&d, winner, end as u8 + 1);
             if !is_zero(&d_message) {
                 add(d_block.sure_mut(end, receiver), &d_message);
                 let class = touched.near[side][place] as usize;
-                if let Some(value) = setting.block.toward(receiver, end).get(class) {
+                if let Some(value) = context.block.toward(receiver, end).get(class) {
                     add_product(
                         &mut d_block.toward_mut(receiver, end)[class],
                         &d_message,
@@ -225,7 +225,7 @@ impl Query {
             for number in 0..turn.senders() {
                 let d_message = share(&d, winner, turn.sender(number) as u8 + 1);
                 if !is_zero(&d_message) {
-                    room.d_told[number].push((place as u32, d_message));
+                    workspace.d_told[number].push((place as u32, d_message));
                     add(&mut d_profile.told(round, k, number)[entity], &d_message);
                 }
             }
@@ -234,13 +234,13 @@ impl Query {
                 add(&mut d_profile.domain(round - 1, k)[entity], &rest);
                 rest = [0.0; LANES];
             }
-            room.d_domain[k][place] = rest;
-            room.is_active[k][place] = !is_zero(&rest);
+            workspace.d_domain[k][place] = rest;
+            workspace.is_active[k][place] = !is_zero(&rest);
         }
-        active.retain(|&place| room.is_active[k][place as usize]);
-        room.active[k] = active;
+        active.retain(|&place| workspace.is_active[k][place as usize]);
+        workspace.active[k] = active;
         for number in 0..turn.senders() {
-            self.told_adjoint(room, setting, turn, number, d_profile, d_block);
+            self.told_adjoint(workspace, context, turn, number, d_profile, d_block);
         }
     }
 
@@ -249,11 +249,11 @@ impl Query {
     pub fn without_inner(
         &self,
         touched: &Touched,
-        setting: Setting,
+        context: Context,
         turn: Turn,
         place: usize,
     ) -> (Lanes, [u32; LANES]) {
-        let Setting { graph, block, profile, .. } = setting;
+        let Context { graph, block, profile, .. } = context;
         let (receiver, (end, side)) = (turn.receiver(), turn.end());
         let entity = touched.entities[place] as usize;
         let older = turn.round.checked_sub(2).and_then(|round| touched.rounds[round].domain.get(place));
@@ -274,31 +274,31 @@ impl Query {
     #[inline(always)]
     pub fn with_told(
         &self,
-        room: &Room,
+        workspace: &Workspace,
         touched: &Touched,
-        setting: Setting,
+        context: Context,
         turn: Turn,
         place: usize,
     ) -> (Lanes, [u32; LANES]) {
-        let stage = setting.profile.stage(turn.round, turn.receiver() - 1);
+        let stage = context.profile.stage(turn.round, turn.receiver() - 1);
         let entity = touched.entities[place] as usize;
-        let (mut value, mut winner) = self.without_inner(touched, setting, turn, place);
+        let (mut value, mut winner) = self.without_inner(touched, context, turn, place);
         for number in 0..turn.senders() {
             let mut message = stage.told[number][entity];
-            add(&mut message, &room.told[number][place]);
+            add(&mut message, &workspace.told[number][place]);
             narrow(&mut value, &message, turn.sender(number), &mut winner);
         }
         (value, winner)
     }
 
     #[inline(always)]
-    pub fn take(&mut self, room: &mut Room, k: usize) -> (Touched, Vec<u32>) {
-        (std::mem::take(&mut self.touched[k]), std::mem::take(&mut room.places[k]))
+    pub fn take(&mut self, workspace: &mut Workspace, k: usize) -> (Touched, Vec<u32>) {
+        (std::mem::take(&mut self.touched[k]), std::mem::take(&mut workspace.places[k]))
     }
 
     #[inline(always)]
-    pub fn put_back(&mut self, room: &mut Room, k: usize, touched: Touched, places: Vec<u32>) {
+    pub fn put_back(&mut self, workspace: &mut Workspace, k: usize, touched: Touched, places: Vec<u32>) {
         self.touched[k] = touched;
-        room.places[k] = places;
+        workspace.places[k] = places;
     }
 }

@@ -1,4 +1,4 @@
-//! Reciprocal ranks on *valid*, by which ways of aggregating are chosen.
+//! Reciprocal ranks on *valid*, by which aggregations are chosen.
 
 use crate::graph::Direction;
 use crate::search::evaluate::{Label, QuerySample};
