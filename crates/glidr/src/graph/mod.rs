@@ -22,6 +22,7 @@ mod neighbours;
 mod numbered;
 mod open;
 mod query;
+mod rows;
 mod strings;
 mod triple;
 mod vocabulary;

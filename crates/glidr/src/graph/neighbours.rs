@@ -4,32 +4,8 @@
 
 use std::borrow::Cow;
 
+use super::rows::Rows;
 use super::{Entity, Predicate, Property, PropertyFact, Sizes, Triple};
-
-/// Rows of sorted numbers, one after the other.
-#[derive(Clone, Debug, Default)]
-struct Rows {
-    start: Vec<u32>,
-    list: Vec<u32>,
-}
-
-impl Rows {
-    /// Rows from (row, number) entries, sorted and distinct.
-    fn new(rows: usize, entries: &[(u32, u32)]) -> Self {
-        let mut start = vec![0; rows + 1];
-        for &(row, _) in entries {
-            start[row as usize + 1] += 1;
-        }
-        for row in 0..rows {
-            start[row + 1] += start[row];
-        }
-        Rows { start, list: entries.iter().map(|&(_, number)| number).collect() }
-    }
-
-    fn row(&self, row: u32) -> &[u32] {
-        &self.list[self.start[row as usize] as usize..self.start[row as usize + 1] as usize]
-    }
-}
 
 /// The facts that rules are evaluated on.
 #[derive(Clone, Debug)]
@@ -104,7 +80,7 @@ impl Neighbours {
 
     /// How many facts `predicate` has.
     pub fn count(&self, predicate: Predicate) -> usize {
-        self.tails[predicate.index()].list.len()
+        self.tails[predicate.index()].len()
     }
 
     /// Whether `fact` is one of them.
@@ -114,8 +90,7 @@ impl Neighbours {
 
     /// All pairs of `predicate`, sorted.
     pub fn pairs(&self, predicate: Predicate) -> impl Iterator<Item = (Entity, Entity)> + '_ {
-        let heads = (0..self.entities as u32).map(Entity);
-        heads.flat_map(move |head| self.tails(predicate, head).iter().map(move |&tail| (head, Entity(tail))))
+        self.tails[predicate.index()].entries().map(|(head, tail)| (Entity(head), Entity(tail)))
     }
 
     /// The neighbours of `from` under `predicate`, read forward or backward, one fact left out.

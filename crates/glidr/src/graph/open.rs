@@ -183,6 +183,21 @@ mod tests {
     }
 
     #[test]
+    fn the_embedded_families_are_divided_as_they_always_were() {
+        let hash = "88b3997e510b3c9173b676c51f55e433590a8a63f0f7e06ef4430321d7d4d211";
+        assert_eq!(Dataset::families(7).hash(), hash);
+    }
+
+    #[test]
+    fn repeats_are_dropped_before_train_is_divided() {
+        let lines: String = (0..40).map(|n| format!("e{n}\tp\te{}\n", n + 1)).collect();
+        let (once, twice) = (folder(&[("train.txt", &lines)]), folder(&[("train.txt", &lines.repeat(2))]));
+        let open = |folder: &tempfile::TempDir| Dataset::open(folder.path(), 3).expect("a sound folder");
+        assert_eq!(open(&once).hash(), open(&twice).hash());
+        assert_eq!((open(&twice).warnings().duplicates, open(&twice).warnings().leakage.len()), (40, 0));
+    }
+
+    #[test]
     fn a_folder_without_facts_has_its_train_divided() {
         let lines: String = (0..40).map(|n| format!("e{n}\tp\te{}\n", n + 1)).collect();
         let folder = folder(&[("train.txt", &lines), ("test.txt", "e1\tp\te9\n")]);
