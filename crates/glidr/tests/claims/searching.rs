@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 
 use glidr::Aggregation;
-use glidr::graph::{Direction, Neighbours, Query, Sizes};
+use glidr::graph::{Direction, Query};
 use glidr::rule::{Filler, Measures, Weight};
 use glidr::solve::{Limits, Solver};
 use glidr::{
-    Background, Dataset, Entity, Evaluation, Extraction, Predicate, Predictor, Rule, Rules, Search, Split,
-    Training, WeightedRule,
+    Background, Dataset, Entity, Evaluation, Extraction, Predicate, Predictor, Rule, Rules, Search, Training,
+    WeightedRule,
 };
 
 /// Two hundred people in families of five: parents, children, and *grandparent* to be found.
@@ -53,20 +53,13 @@ fn search_finds_the_rule_that_makes_the_data_and_ranks_perfectly_with_it() {
 #[test]
 fn no_literal_of_a_searched_rule_can_go_without_changing_an_answer() {
     let data = Dataset::families(0);
-    let names = data.names();
     let targets: Vec<Predicate> = (0..12).map(Predicate).collect();
     let searched = Search::default().run(&data, None, &[], &targets, &|_| {}).expect("sound");
-    let background: Vec<_> =
-        [Split::Facts, Split::Train].iter().flat_map(|&split| data.split(split)).copied().collect();
-    let facts = Neighbours::new(
-        Sizes { entities: names.entities.len(), predicates: names.predicates.len(), properties: 0 },
-        &background,
-        &[],
-    );
+    let facts = data.graph(Background::Train).neighbours();
     let irreflexive = data.irreflexive();
     let answers = |rule: &Rule| {
         let mut found =
-            Solver::new(rule, &facts, Limits::default()).expect("a sound rule").leave_one_out_answers();
+            Solver::new(rule, facts, Limits::default()).expect("a sound rule").leave_one_out_answers();
         found.value.retain(|(head, tail)| !irreflexive[rule.target.index()] || head != tail);
         found.value
     };
@@ -115,15 +108,9 @@ fn scores_of_a_set_are_those_of_its_rules_evaluated_one_by_one() {
     let uncle = names.predicate("uncle").expect("a predicate");
     let searched = Search::default().run(&data, None, &[], &[uncle], &|_| {}).expect("sound");
     let set = &searched.rules[0];
-    let background: Vec<_> =
-        [Split::Facts, Split::Train].iter().flat_map(|&split| data.split(split)).copied().collect();
-    let facts = Neighbours::new(
-        Sizes { entities: names.entities.len(), predicates: names.predicates.len(), properties: 0 },
-        &background,
-        &[],
-    );
+    let facts = data.graph(Background::Train).neighbours();
     let solver =
-        |rule: &WeightedRule| Solver::new(&rule.rule, &facts, Limits::default()).expect("a sound rule");
+        |rule: &WeightedRule| Solver::new(&rule.rule, facts, Limits::default()).expect("a sound rule");
     let solvers: Vec<Solver> = set.rules.iter().map(solver).collect();
     let rules = Rules::new(&searched.rules, &data);
     let mut target = rules.target(uncle, false).expect("sound rules");
@@ -184,15 +171,9 @@ fn a_soft_rule_whose_weight_is_split_between_aunt_and_uncle_comes_apart_into_goo
         .run(&Rules::new(&searched.rules, &data).only(&[niece]), &data, &|_, _| {})
         .expect("there are test facts");
     assert_eq!(ranked.all.hits1, 1.0, "both halves are answered");
-    let background: Vec<_> =
-        [Split::Facts, Split::Train].iter().flat_map(|&split| data.split(split)).copied().collect();
-    let facts = Neighbours::new(
-        Sizes { entities: names.entities.len(), predicates: names.predicates.len(), properties: 0 },
-        &background,
-        &[],
-    );
+    let facts = data.graph(Background::Train).neighbours();
     let answers =
-        |rule: &Rule| Solver::new(rule, &facts, Limits::default()).expect("a sound rule").answers().value;
+        |rule: &Rule| Solver::new(rule, facts, Limits::default()).expect("a sound rule").answers().value;
     let plain = model.ensembles[0].extract(&schema, Extraction::TopP(0.25));
     let half = plain[0].0.renumbered(Some, Some, Some).expect("the model and the data have the same numbers");
     assert_eq!(answers(&half).len(), 40, "top-p takes one half of the weight and loses the other");
