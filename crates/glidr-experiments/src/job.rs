@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use anyhow::Context;
+use glidr::TargetRules;
 use glidr::evaluate::{EvaluationReport, Metrics, choose_mixing_weights};
 use glidr::model::RuleWeights;
 use glidr::predict::MessagePassing;
 use glidr::search::Searched;
-use glidr::{Aggregation, TargetRules};
 use glidr::{
-    Background, Blend, Dataset, Evaluation, Extraction, Predicate, Predictor, Rules, Search, Soft, SoftModel,
-    Split, Training,
+    Background, Blend, Dataset, Evaluation, Extraction, Predicate, Predictor, Rules, Soft, SoftModel, Split,
+    Training,
 };
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -144,18 +144,6 @@ impl Job {
         Soft::with(model, data, Background::Train, passing)
     }
 
-    fn search(&self) -> anyhow::Result<Search> {
-        let plain = Search::default();
-        Ok(Search {
-            max_rules: self.search.max_rules.unwrap_or(plain.max_rules),
-            max_conjunctions: self.search.max_conjunctions.unwrap_or(plain.max_conjunctions),
-            local_search: self.search.local_search.unwrap_or(plain.local_search),
-            max_paths: self.search.max_paths.unwrap_or(plain.max_paths),
-            aggregation: self.search.aggregation.as_deref().map(Aggregation::parse).transpose()?,
-            ..plain
-        })
-    }
-
     /// The searched rules, and the processor seconds that this took; a search is run once for all that use it.
     fn searched<'m>(
         &self,
@@ -168,7 +156,7 @@ impl Job {
         if memo.as_ref().is_none_or(|(known, _)| *known != key) {
             let (started, targets) = (Stopwatch::start(), targets(learned));
             let told = |done: usize| watch(done, targets.len());
-            let found = self.search()?.run(learned, Some(model), &[], &targets, &told)?;
+            let found = self.search.search()?.run(learned, Some(model), &[], &targets, &told)?;
             *memo = Some((key, (found, started.seconds())));
         }
         memo.as_ref().map(|(_, found)| found).context("a search is kept")

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use glidr::{Dataset, Generator, Training};
+use glidr::{Dataset, Generator, Search, Training};
 use serde::{Deserialize, Serialize};
 
 /// What is done in an experiment.
@@ -94,27 +94,18 @@ impl Scores {
     }
 }
 
-/// Settings of the search that differ from its defaults.
+/// Settings of the search that differ from its defaults, by their names.
 ///
-/// What is not set is not written either, so that units of work are found again when settings are added.
+/// What is not set is not kept either, so that a unit of work is found again when the search gets a new setting.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct SearchPlan {
-    /// Rules of a target's pool that are no conjunctions.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_rules: Option<usize>,
-    /// Conjunctions of two.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_conjunctions: Option<usize>,
-    /// Rules measured around each soft rule.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub local_search: Option<usize>,
-    /// Paths measured.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_paths: Option<usize>,
-    /// How rules are aggregated: `noisy_or`, `noisy_or_5`, `max_plus` or `sum`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub aggregation: Option<String>,
+#[serde(transparent)]
+pub struct SearchPlan(serde_json::Map<String, serde_json::Value>);
+
+impl SearchPlan {
+    /// All settings of the search; one that it does not have is refused.
+    pub fn search(&self) -> anyhow::Result<Search> {
+        serde_json::from_value(self.0.clone().into()).context("search")
+    }
 }
 
 /// What the command line chooses: whatever is not given stays as planned.
@@ -171,6 +162,7 @@ impl Plan {
             row.training.steps = choices.steps.unwrap_or(row.training.steps);
             row.training.rules = choices.rules.unwrap_or(row.training.rules);
             row.training.check()?;
+            row.search.search()?;
         }
         Ok(rows)
     }
@@ -264,6 +256,9 @@ mod tests {
     fn an_unknown_setting_or_row_is_refused_by_name() {
         let error = format!("{:#}", Plan::parse("sedes = [1]", "my.toml").expect_err("a slip"));
         assert!(error.contains("my.toml") && error.contains("sedes"), "{error}");
+        let slip = "[[row]]\nname = \"one\"\nscores = [\"search\"]\nsearch = { max_ruels = 3 }\n";
+        let error = Plan::parse(slip, "my.toml").and_then(|plan| plan.chosen_rows(&Choices::default()));
+        assert!(format!("{:#}", error.expect_err("a slip")).contains("max_ruels"));
         let plan = Plan::parse(Experiment::Completion.plan(), "completion").expect("a sound plan");
         let choices = Choices { rows: vec!["none".into()], ..Choices::default() };
         assert!(plan.chosen_rows(&choices).expect_err("no such row").to_string().contains("“none”"));
@@ -295,7 +290,9 @@ mod tests {
                         assert_eq!(again::<crate::rules::UnitResult>(result), *result, "{place}");
                     }
                     _ => {
-                        assert_eq!(again::<SearchPlan>(&unit["search"]), unit["search"], "{place}");
+                        let plan: SearchPlan =
+                            serde_json::from_value(unit["search"].clone()).expect("a table");
+                        assert!(plan.search().is_ok(), "{place}: {plan:?}");
                         assert_eq!(again::<Scores>(&unit["scores"]), unit["scores"], "{place}");
                         assert_eq!(again::<crate::grid::UnitResult>(result), *result, "{place}");
                     }

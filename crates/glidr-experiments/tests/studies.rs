@@ -7,10 +7,29 @@ use std::fs;
 use common::{folder, json, run, stderr, stdout};
 use serde_json::Value;
 
+/// The plan that is built in, with searches that take no time.
+fn small_plan(name: &str) -> String {
+    let plan = stdout(&run(folder().path(), &format!("{name} --print-plan")));
+    let small = "max_rules = 20, max_conjunctions = 5, max_paths = 40, max_patterns = 5, local_search = 5, max_refined = 2";
+    let shorten = |line: &str| {
+        if let Some(rest) = line.strip_prefix("search = { ") {
+            format!("search = {{ {small}, {rest}\n")
+        } else if line.starts_with("scores = [") && line.contains("\"blend\"")
+            || line == "scores = [\"soft\", \"search\"]"
+        {
+            format!("{line}\nsearch = {{ {small} }}\n")
+        } else {
+            format!("{line}\n")
+        }
+    };
+    plan.lines().map(shorten).collect()
+}
+
 /// Runs an experiment twice on tiny data: it writes what it says, and the second run only reads.
 fn repeats(name: &str, flags: &str, figures: &[&str]) -> Value {
     let folder = folder();
-    let command = format!("{name} -o out {flags}");
+    fs::write(folder.path().join("small.toml"), small_plan(name)).expect("a small file");
+    let command = format!("{name} --plan small.toml -o out {flags}");
     let first = json(&run(folder.path(), &format!("{command} --json")));
     let units = fs::read_to_string(folder.path().join(format!("out/{name}.jsonl"))).expect("units");
     for figure in figures {
