@@ -46,8 +46,8 @@ pub struct Export {
 impl Export {
     /// Opens and writes.
     pub fn run(&self, output: &Output) -> anyhow::Result<ExitCode> {
-        if self.format == Format::Text {
-            anyhow::bail!("--format text is for rules; the facts as text are the data itself");
+        if matches!(self.format, Format::Text | Format::Rules) {
+            anyhow::bail!("--format text and rules are for rules; the facts as text are the data itself");
         }
         if matches!(self.format, Format::Svg | Format::Dot) {
             anyhow::bail!("pictures are of rules: glidr rules --format svg or dot");

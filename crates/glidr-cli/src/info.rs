@@ -1,13 +1,13 @@
 //! `glidr info`: what a model file or a data set holds.
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use glidr::{Background, Dataset, SoftModel, Split, Training};
+use glidr::util::file_kind::FileKind;
+use glidr::{Aggregation, Background, Dataset, Model, Split, Training};
+use serde::Serialize;
 use serde_json::json;
 
 use crate::output::{Output, counted, table};
@@ -27,70 +27,93 @@ impl Info {
     /// Describes.
     pub fn run(&self, output: &Output) -> anyhow::Result<ExitCode> {
         match &self.path {
-            Some(path) if looks_like_a_model(path) => model_info(path, &SoftModel::open(path)?, output),
+            Some(path) if FileKind::of(path) == Some(FileKind::Model) => {
+                model_info(path, &Model::open(path)?, output)
+            }
             path => data_info(&open_data(path.as_deref(), self.seed, output)?, output),
         }
     }
 }
 
-/// Safetensors begin with the length of a header, eight bytes, and the header's brace; no file of
-/// triples has a zero byte there.
-fn looks_like_a_model(path: &Path) -> bool {
-    // A pipe can be read only once, and a model is never one.
-    if !path.is_file() {
-        return false;
-    }
-    let mut start = [0; 9];
-    let read = File::open(path).and_then(|mut file| file.read_exact(&mut start));
-    read.is_ok() && start[7] == 0 && start[8] == b'{'
-}
-
-fn model_info(path: &Path, model: &SoftModel, output: &Output) -> anyhow::Result<ExitCode> {
+fn model_info(path: &Path, model: &Model, output: &Output) -> anyhow::Result<ExitCode> {
+    let targets = targets(model);
     if output.json {
-        let targets: BTreeMap<&str, usize> = model
-            .ensembles
-            .iter()
-            .map(|ensemble| (model.predicates.name(ensemble.target), ensemble.rules.len()))
-            .collect();
+        let soft = model.soft.as_ref();
         return output.write_json(&json!({
             "kind": "model",
             "path": path.display().to_string(),
-            "schema": model.schema,
-            "predicates": model.predicates,
-            "properties": model.properties,
-            "training": model.training,
-            "data": model.data,
+            "provenance": model.provenance,
+            "schema": soft.map(|soft| soft.schema),
+            "predicates": soft.map(|soft| &soft.predicates),
+            "properties": soft.map(|soft| &soft.properties),
+            "training": soft.map(|soft| &soft.training),
+            "search": model.search,
             "targets": targets,
         }));
     }
-    let training = &model.training;
-    let mut text = format!("model {}\n", path.display());
-    text += &format!(
-        "learned on {} ({})\n",
-        model.data.source,
-        &model.data.hash[..12.min(model.data.hash.len())]
-    );
-    text += &format!(
-        "{} and {}; N = {}, R = {}, {} per target, {}, batch {}, learning_rate {}, weight_decay {}, seed {}\n",
-        counted(model.predicates.len(), "predicate"),
-        counted(model.properties.len(), "property"),
-        training.variables,
-        training.rounds,
-        counted(training.rules, "rule"),
-        counted(training.steps, "step"),
-        training.batch,
-        training.learning_rate,
-        training.weight_decay,
-        training.seed
-    );
-    text += &others(training);
-    let rows = model.ensembles.iter().map(|ensemble| {
-        let loss = ensemble.rules.iter().map(|rule| rule.loss).fold(f32::INFINITY, f32::min);
-        let loss = if loss.is_finite() { format!("{loss:.2}") } else { "–".into() };
-        vec![model.predicates.name(ensemble.target).to_owned(), ensemble.rules.len().to_string(), loss]
+    let from = &model.provenance;
+    let mut text = format!("model {}, written by glidr {}\n", path.display(), from.version);
+    text += &format!("learned on {} ({}), seed {}\n", from.source, &from.hash[..12], from.seed);
+    if let Some(soft) = &model.soft {
+        let training = &soft.training;
+        text += &format!(
+            "{} and {}; N = {}, R = {}, {} per target, {}, batch {}, learning_rate {}, weight_decay {}\n",
+            counted(soft.predicates.len(), "predicate"),
+            counted(soft.properties.len(), "property"),
+            training.variables,
+            training.rounds,
+            counted(training.rules, "rule"),
+            counted(training.steps, "step"),
+            training.batch,
+            training.learning_rate,
+            training.weight_decay
+        );
+        text += &others(training);
+    }
+    if let Some(search) = &model.search {
+        text += &format!("searched with {search}\n");
+    }
+    let rows = targets.iter().map(|(name, about)| {
+        let shown = |number: Option<f64>| number.map_or("–".into(), |number| format!("{number:.2}"));
+        let how = about.aggregation.map_or("–", Aggregation::word);
+        let loss = shown(about.loss.map(f64::from));
+        let counts = [about.soft_rules, about.rules].map(|count| count.to_string());
+        let [soft, rules] = counts;
+        vec![(*name).to_owned(), soft, loss, rules, how.to_owned(), shown(about.mixing_weight)]
     });
-    text += &table(&["target", "rules", "least validation loss"], 1, rows);
+    let header = ["target", "soft rules", "least validation loss", "rules", "aggregation", "mixing weight"];
+    text += &table(&header, 1, rows);
     output.write(&text)
+}
+
+/// What a model knows of one target.
+#[derive(Default, Serialize)]
+struct Target {
+    soft_rules: usize,
+    /// The least validation loss of a soft rule.
+    loss: Option<f32>,
+    rules: usize,
+    aggregation: Option<Aggregation>,
+    mixing_weight: Option<f64>,
+}
+
+fn targets(model: &Model) -> BTreeMap<&str, Target> {
+    let mut targets: BTreeMap<&str, Target> = BTreeMap::new();
+    for (soft, ensemble) in model.soft.iter().flat_map(|soft| soft.ensembles.iter().map(move |e| (soft, e))) {
+        let target = targets.entry(soft.predicates.name(ensemble.target)).or_default();
+        target.soft_rules = ensemble.rules.len();
+        target.loss = ensemble.rules.iter().map(|rule| rule.loss).min_by(f32::total_cmp);
+    }
+    for (kept, rules) in
+        model.rules.iter().flat_map(|kept| kept.rules.targets().iter().map(move |r| (kept, r)))
+    {
+        let target = targets.entry(kept.names.predicates.name(rules.target)).or_default();
+        (target.rules, target.aggregation) = (rules.rules.len(), Some(rules.aggregation));
+    }
+    for weight in &model.mixing_weights {
+        targets.entry(&weight.target).or_default().mixing_weight = Some(weight.weight);
+    }
+    targets
 }
 
 /// The other settings, where they are not the paper's.

@@ -6,7 +6,7 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use glidr::{Run, SoftModel};
+use glidr::{Model, Run, SoftModel};
 
 /// Keeps one run's files.
 pub struct Keeper {
@@ -29,7 +29,7 @@ impl Keeper {
             PathBuf::from(name)
         };
         if is_there(&model)? {
-            SoftModel::open(&model).map_err(|error| {
+            Model::open(&model).map_err(|error| {
                 anyhow::anyhow!("{error}\nonly a glidr model is written over: choose another name for -o")
             })?;
         }
@@ -53,10 +53,11 @@ impl Keeper {
     /// Writes the model. The last checkpoint goes only when that is done.
     pub fn finish(&self, run: Run, watch: &(dyn Fn(usize, usize) + Sync)) -> anyhow::Result<SoftModel> {
         run.save_checkpoint(&self.checkpoint)?;
-        let model = run.into_model(watch);
-        model.save(&self.model)?;
+        let model = Model::new(run.provenance().clone());
+        let soft = run.into_model(watch);
+        model.with_soft(soft.clone()).save(&self.model)?;
         std::fs::remove_file(&self.checkpoint).with_context(|| self.checkpoint.display().to_string())?;
-        Ok(model)
+        Ok(soft)
     }
 }
 

@@ -194,7 +194,7 @@ impl Learn {
         if output.json {
             return output.write_json(&json!({
                 "model": self.output.as_ref().map(|path| path.display().to_string()),
-                "data": { "source": data.source, "hash": model.data.hash },
+                "data": { "source": data.source, "hash": data.hash() },
                 "training": model.training,
                 "engine": engine,
                 "seconds": time.as_secs_f64(),

@@ -21,6 +21,8 @@ use crate::solve::write_file;
 pub enum Format {
     /// For people
     Text,
+    /// A text of rules (docs/rules.md), to be read again
+    Rules,
     /// One document, as with --json
     Json,
     /// A table with a header
@@ -53,7 +55,9 @@ impl Format {
             Format::Sparql => Dialect::Sparql,
             Format::Sql => Dialect::Sql,
             Format::Souffle => Dialect::Souffle,
-            Format::Text | Format::Json | Format::Csv | Format::Svg | Format::Dot => return None,
+            Format::Text | Format::Rules | Format::Json | Format::Csv | Format::Svg | Format::Dot => {
+                return None;
+            }
         })
     }
 
@@ -207,13 +211,16 @@ impl Shown {
         self.number.map(Weight::most).or(counted).or(self.votes.map(f64::from)).unwrap_or(0.0)
     }
 
-    /// The rule with its number.
-    pub fn weighed(&self) -> WeightedRule {
-        let complete = self.measures.filter(|counted| counted.ended == Ended::Complete);
-        WeightedRule {
-            rule: self.rule.clone(),
-            weight: self.number.unwrap_or(self.standing().into()),
-            measures: complete.map(|counted| counted.value),
+    /// The rule with its weight, or else with the confidence that was counted.
+    pub fn weighted(&self) -> WeightedRule {
+        let (rule, counted) = (self.rule.clone(), self.measures.and_then(Found::complete));
+        match (self.number, self.measures) {
+            (None, Some(found)) => {
+                WeightedRule { measures: counted, ..WeightedRule::of_measures(rule, found.value) }
+            }
+            (number, _) => {
+                WeightedRule { rule, weight: number.unwrap_or(self.standing().into()), measures: counted }
+            }
         }
     }
 

@@ -1,26 +1,24 @@
 //! `glidr rules`: rules as logic, measured, and written for other engines.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::Context;
 use clap::{Args, ValueEnum};
 use glidr::evaluate::fidelity;
-use glidr::graph::KnowledgeGraph;
+use glidr::graph::{KnowledgeGraph, Vocabulary};
 use glidr::rule::RuleNames;
-use glidr::search::Report;
-use glidr::solve::{Limits, Solver};
+use glidr::solve::{Ended, Found, Limits, Solver};
+use glidr::{Aggregation, RuleModel, RuleSet, TargetRules};
 use glidr::{Background, Dataset, Ensemble, Entity, Extraction, Predicate, SoftModel, Split};
-use glidr::{RuleSet, TargetRules};
 use serde_json::json;
 
-use crate::listing::{Format, Shown};
+use crate::listing::{Format, Shown, put};
 use crate::output::Output;
 use crate::scoring::ScoringFlags;
 use crate::search::{self, SearchFlags, targets_of};
-use crate::sources::{open_both, open_data, read_rules};
+use crate::sources::Source;
 
 /// Print rules, each with what is counted of it on the data, or write them for another engine.
 ///
@@ -58,7 +56,7 @@ pub struct Rules {
     scoring: ScoringFlags,
     #[command(flatten)]
     search: SearchFlags,
-    /// How rules are written [default: a table; for --scoring search a text that eval --rules reads]
+    /// How rules are written [default: a table; for --scoring search a text of rules]
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
     /// Where they go [default: standard output]
@@ -117,6 +115,15 @@ enum HeldOutSplit {
     Test,
 }
 
+/// Rules to be listed, by the numbers of these names.
+#[derive(Clone, Copy)]
+struct Listed<'a> {
+    rules: &'a [TargetRules],
+    names: &'a Vocabulary,
+    /// The data to count on.
+    data: Option<&'a Dataset>,
+}
+
 /// What rules are measured on.
 struct Ground<'d> {
     graph: Arc<KnowledgeGraph>,
@@ -129,17 +136,25 @@ impl Rules {
         if self.sort == Sort::F1 && self.split.is_none() {
             anyhow::bail!("--sort f1 needs a split to count on: give --split valid or test");
         }
-        if is_text(&self.source) {
-            return self.written(output);
+        let source = Source::open(&self.source)?;
+        let Some(model) = source.model() else { return self.written(&source, output) };
+        let lists_kept = !self.scoring.is_given() && !self.fidelity;
+        if let Some(kept) = model.rules.as_ref().filter(|_| lists_kept) {
+            return self.kept(&source, kept, output);
         }
-        let Some(extraction) = self.scoring.listed()? else { return self.searched(output) };
-        let (model, data);
-        if self.no_measures && self.data.is_none() {
-            (model, data) = (SoftModel::open(&self.source)?, None);
-        } else {
-            let (opened, set) = open_both(&self.source, self.data.as_deref(), output)?;
-            (model, data) = (opened, Some(set));
-        }
+        let Some(extraction) = self.scoring.listed()? else { return self.searched(&source, output) };
+        self.extracted(&source, extraction, output)
+    }
+
+    /// The rules that a model's soft rules stand for.
+    fn extracted(
+        &self,
+        source: &Source,
+        extraction: Extraction,
+        output: &Output,
+    ) -> anyhow::Result<ExitCode> {
+        let model = source.soft()?;
+        let data = self.data_if_needed(source, output)?;
         let ground = match &data {
             Some(data) if !self.no_measures => {
                 Some(Ground { graph: model.view(data, Background::Train)?.graph, data })
@@ -157,7 +172,7 @@ impl Rules {
                 let shown = Shown { votes: Some(votes), ..Shown::new(rule) };
                 if let Some(mut shown) = self.measured(shown, ground.as_ref(), model.names())? {
                     if let (true, Some(ground)) = (self.fidelity, &ground) {
-                        shown.fidelity = agreement(&model, ensemble, extraction, &shown, ground)?;
+                        shown.fidelity = agreement(model, ensemble, extraction, &shown, ground)?;
                     }
                     of_target.push(shown);
                 }
@@ -165,80 +180,111 @@ impl Rules {
             self.sort(&mut of_target);
             rules.extend(of_target);
         }
+        if self.format == Format::Rules && !output.json {
+            anyhow::ensure!(
+                !self.no_measures,
+                "--format rules gives each rule its confidence: leave --no-measures out"
+            );
+            let weighted = rules.iter().map(Shown::weighted);
+            let kept =
+                weighted.map(|rule| TargetRules::new(rule.rule.target, Aggregation::NoisyOr, vec![rule]));
+            let text = RuleSet::new(kept).to_text(&model.vocabulary());
+            return put(&text, self.output.as_deref(), output);
+        }
         let document = json!({ "extraction": extraction.to_string() });
         self.format.write(&rules, model.names(), document, self.output.as_deref(), output)
     }
 
+    /// The data to count on; of a model's own rules none, where nothing is counted.
+    fn data_if_needed(&self, source: &Source, output: &Output) -> anyhow::Result<Option<Dataset>> {
+        if self.no_measures && self.data.is_none() {
+            return Ok(None);
+        }
+        source.data(self.data.as_deref(), self.seed, output).map(Some)
+    }
+
     /// The rules of a text.
-    fn written(&self, output: &Output) -> anyhow::Result<ExitCode> {
+    fn written(&self, source: &Source, output: &Output) -> anyhow::Result<ExitCode> {
         anyhow::ensure!(
             !self.fidelity && !self.scoring.is_given(),
             "{} is a text of rules: --scoring and --fidelity go with a model",
             self.source.display()
         );
-        let data = open_data(self.data.as_deref(), self.seed, output)?;
-        let sets = read_rules(&self.source, &data)?.into_targets();
-        for name in &self.target {
-            data.names().predicate(name)?;
-        }
-        self.of_sets(&sets, &data, None, json!({ "extraction": "text" }), output)
+        let data = source.data(self.data.as_deref(), self.seed, output)?;
+        let rules = source.rules(&data, output)?;
+        let listed = Listed { rules: rules.targets(), names: data.names(), data: Some(&data) };
+        self.list(listed, false, json!({ "extraction": "text" }), output)
+    }
+
+    /// The searched rules that a model keeps.
+    fn kept(&self, source: &Source, kept: &RuleModel, output: &Output) -> anyhow::Result<ExitCode> {
+        let document = json!({ "extraction": "kept" });
+        let Some(data) = self.data_if_needed(source, output)? else {
+            let listed = Listed { rules: kept.rules.targets(), names: &kept.names, data: None };
+            return self.list(listed, false, document, output);
+        };
+        let rules = source.rules(&data, output)?;
+        let listed = Listed { rules: rules.targets(), names: data.names(), data: Some(&data) };
+        self.list(listed, false, document, output)
     }
 
     /// The rules that search finds.
-    fn searched(&self, output: &Output) -> anyhow::Result<ExitCode> {
-        let (model, data) = open_both(&self.source, self.data.as_deref(), output)?;
-        let mut targets = targets_of(&model, &data);
+    fn searched(&self, source: &Source, output: &Output) -> anyhow::Result<ExitCode> {
+        let model = source.soft()?;
+        let data = source.data(self.data.as_deref(), self.seed, output)?;
+        let mut targets = targets_of(model, &data);
         for name in &self.target {
             model.target(name)?;
         }
-        targets.retain(|target| self.is_asked(*target, &data));
-        let searched = search::run(self.search.search(), &model, &data, &[], &targets, output)?;
+        targets.retain(|target| self.is_asked(*target, data.names()));
+        let searched = search::run(self.search.search(), model, &data, &[], &targets, output)?;
         let document = json!({ "extraction": "search", "search": searched.reports });
-        self.of_sets(&searched.rules, &data, Some(&searched.reports), document, output)
+        let listed = Listed { rules: &searched.rules, names: data.names(), data: Some(&data) };
+        self.list(listed, true, document, output)
     }
 
-    fn is_asked(&self, target: Predicate, data: &Dataset) -> bool {
-        let name = data.names().predicates.name(target);
-        self.target.is_empty() || self.target.iter().any(|direction| direction == name)
+    fn is_asked(&self, target: Predicate, names: &Vocabulary) -> bool {
+        let name = names.predicates.name(target);
+        self.target.is_empty() || self.target.iter().any(|asked| asked == name)
     }
 
-    /// Rules by the data's numbers: as a text where that is all that is asked, else measured.
-    fn of_sets(
+    /// Lists rules with their weights, counted unless nothing is asked of the counts; searched ones as a text of rules
+    /// where no other format is asked for.
+    fn list(
         &self,
-        sets: &[TargetRules],
-        data: &Dataset,
-        searched: Option<&[Report]>,
+        listed: Listed,
+        searched: bool,
         document: serde_json::Value,
         output: &Output,
     ) -> anyhow::Result<ExitCode> {
-        let names = RuleNames::from(data.names());
+        for name in &self.target {
+            listed.names.predicate(name)?;
+        }
+        let names = RuleNames::from(listed.names);
         let filtered = self.min_confidence.is_some() || self.min_support.is_some() || self.split.is_some();
-        let as_text = searched.is_some() && self.format == Format::Text && !output.json;
-        let measures = !self.no_measures && (!as_text || filtered || self.sort != Sort::Votes);
-        let ground = measures.then(|| Ground { graph: Arc::clone(data.graph(Background::Train)), data });
+        let plain = searched && self.format == Format::Text;
+        let as_text = (plain || self.format == Format::Rules) && !output.json;
+        let measures = !self.no_measures && (!plain || output.json || filtered || self.sort != Sort::Votes);
+        let ground = listed
+            .data
+            .filter(|_| measures)
+            .map(|data| Ground { graph: Arc::clone(data.graph(Background::Train)), data });
         let (mut rules, mut kept) = (Vec::new(), Vec::new());
-        for set in sets.iter().filter(|set| self.is_asked(set.target, data)) {
+        for set in listed.rules.iter().filter(|set| self.is_asked(set.target, listed.names)) {
             let mut of_target = Vec::new();
-            for weighed in &set.rules {
-                let rule = weighed.rule.clone();
-                let shown =
-                    Shown { number: Some(weighed.weight), join: Some(set.aggregation), ..Shown::new(rule) };
+            for weighted in &set.rules {
+                let measures = weighted.measures.map(|value| Found { value, ended: Ended::Complete });
+                let (number, join) = (Some(weighted.weight), Some(set.aggregation));
+                let shown = Shown { number, join, measures, ..Shown::new(weighted.rule.clone()) };
                 of_target.extend(self.measured(shown, ground.as_ref(), names)?);
             }
             self.sort(&mut of_target);
-            kept.push(TargetRules {
-                target: set.target,
-                aggregation: set.aggregation,
-                rules: of_target.iter().map(Shown::weighed).collect(),
-            });
+            let weighted = of_target.iter().map(Shown::weighted).collect();
+            kept.push(TargetRules::new(set.target, set.aggregation, weighted));
             rules.extend(of_target);
         }
         if as_text {
-            return crate::listing::put(
-                &RuleSet::new(kept).to_text(data.names()),
-                self.output.as_deref(),
-                output,
-            );
+            return put(&RuleSet::new(kept).to_text(listed.names), self.output.as_deref(), output);
         }
         self.format.write(&rules, names, document, self.output.as_deref(), output)
     }
@@ -308,16 +354,4 @@ fn agreement(
     let Some(soft) = soft else { return Ok(None) };
     let rounds = model.training.rounds;
     Ok(fidelity(soft, &shown.rule, model.schema, &ground.graph, rounds)?)
-}
-
-/// Whether a file is a text of rules: a model's first eight bytes are a length and hold a NUL. What is
-/// called `.glidr` is meant as a model, and what cannot be read gets its error as one.
-fn is_text(path: &Path) -> bool {
-    let starts_like_text = || -> anyhow::Result<bool> {
-        let mut start = Vec::new();
-        let file = std::fs::File::open(path).with_context(|| path.display().to_string())?;
-        std::io::Read::read_to_end(&mut std::io::Read::take(file, 8), &mut start)?;
-        Ok(!start.contains(&0))
-    };
-    path.extension().is_none_or(|ending| ending != "glidr") && starts_like_text().unwrap_or(false)
 }

@@ -7,7 +7,8 @@ use anyhow::{bail, ensure};
 use clap::{Args, ValueEnum};
 use glidr::evaluate::choose_mixing_weights;
 use glidr::infer::Engine;
-use glidr::predict::{MessagePassing, MixingWeight};
+use glidr::model::MixingWeight;
+use glidr::predict::MessagePassing;
 use glidr::search::Report;
 use glidr::{
     Background, Blend, Dataset, Evaluation, Extraction, Predicate, Predictor, Rule, Rules, Search, Soft,

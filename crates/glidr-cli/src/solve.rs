@@ -14,10 +14,11 @@ use serde_json::{Value, json};
 
 use crate::output::{Output, counted};
 use crate::settings::Looked;
-use crate::sources::{open_data, read_rules};
+use crate::sources::Source;
 
-/// Apply the rules of a file to the facts of a graph, exactly, and write the new facts.
+/// Apply the rules of a file or a model to the facts of a graph, exactly, and write the new facts.
 ///
+/// A model's rules are the searched ones that it keeps, or else those that top-p takes from its soft rules.
 /// A fact that several rules find is written once, with the rule of the highest number. A rule without
 /// a number gets its confidence on the data: support / (answers + 5), never credited with the fact asked.
 #[derive(Args)]
@@ -31,9 +32,10 @@ use crate::sources::{open_data, read_rules};
     glidr rules m.glidr --scoring search > m.rules   the rules that search finds, and\n  \
     glidr solve m.rules my-graph/ --min-confidence 0.5 -o new.tsv")]
 pub struct Solve {
-    /// The file of rules
+    /// A text of rules, or a model
     rules: PathBuf,
-    /// Folder or file of triples [default: the built-in families]
+    /// Folder or file of triples [default: the data that the model was learned on; for a text of rules the built-in
+    /// families]
     data: Option<PathBuf>,
     /// How facts are written
     #[arg(long, value_enum, default_value = "tsv")]
@@ -53,7 +55,7 @@ pub struct Solve {
     /// The facts that rules look up; what stands there is not new
     #[arg(long, value_enum, default_value = "all")]
     background: Looked,
-    /// Seed that divides data that is not divided
+    /// Seed that divides data that is not divided, for a text of rules
     #[arg(long, value_name = "SEED", default_value_t = 0)]
     seed: u64,
 }
@@ -76,8 +78,9 @@ struct New {
 impl Solve {
     /// Evaluates and writes.
     pub fn run(&self, output: &Output) -> anyhow::Result<ExitCode> {
-        let data = open_data(self.data.as_deref(), self.seed, output)?;
-        let rules = read_rules(&self.rules, &data)?;
+        let source = Source::open(&self.rules)?;
+        let data = source.data(self.data.as_deref(), self.seed, output)?;
+        let rules = source.rules(&data, output)?;
         let background = Background::from(self.background);
         let facts = data.graph(background).neighbours();
         let limits = Limits { time: self.time.map(Duration::from_secs), answers: self.limit };

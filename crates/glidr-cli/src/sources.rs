@@ -1,10 +1,14 @@
 //! Opening the data and models that commands name, and telling what was found in them.
 
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use anyhow::bail;
+use anyhow::{Context, bail};
+use glidr::model::Provenance;
 use glidr::solve::Limits;
-use glidr::{Background, Dataset, RuleSet, SoftModel};
+use glidr::util::file_kind::FileKind;
+use glidr::{Background, Dataset, Extraction, Model, RuleSet, SoftModel};
 
 use crate::output::{Output, counted};
 
@@ -55,32 +59,109 @@ pub fn read_rules(path: &Path, data: &Dataset) -> anyhow::Result<RuleSet> {
     Ok(rules)
 }
 
-/// A model, and the data to use it on: `data`, or what the model was learned on.
+/// What a command works from: a model, or a text of rules.
+pub struct Source {
+    path: PathBuf,
+    /// None for a text of rules, which is read once the names of the data are known.
+    model: Option<Model>,
+}
+
+impl Source {
+    /// Opens a model, or finds a text of rules; any other file gets an error that says what it is.
+    pub fn open(path: &Path) -> anyhow::Result<Self> {
+        let right = [FileKind::Model, FileKind::Rules];
+        if let Some(error) = FileKind::mistaken(path, "a model or a text of rules", &right) {
+            return Err(error.into());
+        }
+        // What is called .glidr is meant as a model, and gets its error as one.
+        let meant_as_model = path.extension().is_some_and(|ending| ending == "glidr");
+        let is_text = match FileKind::of(path) {
+            Some(kind) => kind == FileKind::Rules,
+            None => !meant_as_model && starts_like_text(path),
+        };
+        let model = if is_text { None } else { Some(Model::open(path)?) };
+        Ok(Source { path: path.to_owned(), model })
+    }
+
+    /// The model; none where it is a text of rules.
+    pub fn model(&self) -> Option<&Model> {
+        self.model.as_ref()
+    }
+
+    /// Its soft rules.
+    pub fn soft(&self) -> anyhow::Result<&SoftModel> {
+        let soft = self.model.as_ref().and_then(|model| model.soft.as_ref());
+        let path = self.path.display();
+        soft.with_context(|| format!("{path} holds no soft rules: glidr learn DATA -o MODEL learns some"))
+    }
+
+    /// The data to use it on: `data`, or what the model was learned on; for a text of rules the built-in families.
+    /// Data that is not divided is by the model's seed, for a text of rules by `seed`.
+    pub fn data(&self, data: Option<&Path>, seed: u64, output: &Output) -> anyhow::Result<Dataset> {
+        match &self.model {
+            Some(model) => data_of(&model.provenance, data, output),
+            None => open_data(data, seed, output),
+        }
+    }
+
+    /// The rules under the data's names: those of the text, those that the model keeps, or else those that top-p takes
+    /// from its soft rules. Rules without a weight get the confidence counted on *facts* and *train*.
+    pub fn rules(&self, data: &Dataset, output: &Output) -> anyhow::Result<RuleSet> {
+        let Some(model) = &self.model else { return read_rules(&self.path, data) };
+        let renumbered = match &model.rules {
+            Some(rules) => rules.on(data.names()),
+            None => {
+                let soft = self.soft()?;
+                soft.rule_set(Extraction::TopP(0.25)).renumbered(&soft.vocabulary(), data.names())
+            }
+        };
+        if renumbered.left_out > 0 {
+            let count = counted(renumbered.left_out, "rule");
+            output.say(&format!("{} lacks names that {count} use, which are left out", data.source));
+        }
+        let mut rules = renumbered.rules;
+        if !rules.unweighted().is_empty() {
+            rules.weigh(data.graph(Background::Train), Limits::default())?;
+        }
+        Ok(rules)
+    }
+}
+
+fn starts_like_text(path: &Path) -> bool {
+    let mut start = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(8).read_to_end(&mut start));
+    read.is_ok() && !start.contains(&0)
+}
+
+/// The soft rules of a model, and the data to use them on: `data`, or what the model was learned on.
 pub fn open_both(model: &Path, data: Option<&Path>, output: &Output) -> anyhow::Result<(SoftModel, Dataset)> {
-    let model = SoftModel::open(model)?;
-    let recorded = PathBuf::from(&model.data.source);
-    let embedded = Dataset::families(model.training.seed);
-    let same_as_learned = data.is_none();
-    let path = match data {
-        Some(path) => Some(path.to_owned()),
-        None if model.data.source == embedded.source => None,
-        None if recorded.exists() => {
-            output.say(&format!("using the data that the model was learned on: {}", recorded.display()));
-            Some(recorded)
-        }
-        None => {
-            bail!("the model was learned on {}, which is not here now: name DATA to use", recorded.display())
-        }
+    let source = Source { path: model.to_owned(), model: Some(Model::open(model)?) };
+    let data = source.data(data, 0, output)?;
+    Ok((source.soft()?.clone(), data))
+}
+
+/// The data at `path`, or the data that a model was learned on, if it is still the same.
+fn data_of(provenance: &Provenance, path: Option<&Path>, output: &Output) -> anyhow::Result<Dataset> {
+    let seed = provenance.seed;
+    if path.is_some() {
+        return open_data(path, seed, output);
+    }
+    let recorded = PathBuf::from(&provenance.source);
+    let data = if provenance.source == Dataset::families(seed).source {
+        open_data(None, seed, output)?
+    } else if recorded.exists() {
+        output.say(&format!("using the data that the model was learned on: {}", recorded.display()));
+        open_data(Some(&recorded), seed, output)?
+    } else {
+        bail!("the model was learned on {}, which is not here now: name DATA to use", recorded.display())
     };
-    let seed = model.training.seed;
-    let opened = open_data(path.as_deref(), seed, output)?;
-    if same_as_learned && opened.hash() != model.data.hash {
+    if data.hash() != provenance.hash {
         bail!(
             "{} is no longer the data that the model was learned on: name it as DATA to use it all the same",
-            opened.source
+            data.source
         );
     }
-    Ok((model, opened))
+    Ok(data)
 }
 
 /// Says which of the model's predicates the data lacks.

@@ -8,9 +8,10 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
+use glidr::model::Provenance;
 use glidr::train::Ended;
 use glidr::util::atomic_file;
-use glidr::{Dataset, Run, SoftModel, Training};
+use glidr::{Dataset, Model, Run, SoftModel, Training};
 use serde_json::{Value, json};
 
 use crate::Watch;
@@ -65,7 +66,7 @@ impl Learner {
                 Some(learned) => learned,
                 None => match self.learn(training, data, watch)? {
                     Some(learned) => {
-                        keep(&path, &learned, training, &hash)?;
+                        keep(&path, &learned, training, data)?;
                         learned
                     }
                     None => return Ok(None),
@@ -89,8 +90,9 @@ impl Learner {
         if self.restart && !self.own.contains(path) {
             return None;
         }
-        let model = SoftModel::open(path).ok()?;
-        let fits = model.training == *training && model.data.hash == data;
+        let kept = Model::open(path).ok()?;
+        let model = kept.soft?;
+        let fits = model.training == *training && kept.provenance.hash == data;
         let told = std::fs::read_to_string(path.with_extension("json")).ok();
         let seconds = told.and_then(|text| serde_json::from_str::<Value>(&text).ok()?["seconds"].as_f64());
         fits.then_some(Learned { model, seconds })
@@ -136,11 +138,12 @@ impl Learner {
 }
 
 /// Keeps a model, and beside it in words what it is and how long it took.
-fn keep(path: &Path, learned: &Learned, training: &Training, data: &str) -> anyhow::Result<()> {
+fn keep(path: &Path, learned: &Learned, training: &Training, data: &Dataset) -> anyhow::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
-    learned.model.save(path)?;
-    let told = json!({ "training": training, "data": data, "seconds": learned.seconds });
+    let provenance = Provenance::of(data, training.seed);
+    let told = json!({ "training": training, "data": provenance.hash, "seconds": learned.seconds });
+    Model::new(provenance).with_soft(learned.model.clone()).save(path)?;
     Ok(atomic_file::write(&path.with_extension("json"), format!("{told:#}\n"))?)
 }
 

@@ -20,7 +20,7 @@ pub use error::{Error, Result};
 pub use evaluate::Evaluation;
 pub use graph::{Background, ClassMatrix, Dataset, Direction, Entity, Predicate, Property, Split};
 pub use infer::Outcome;
-pub use model::{Ensemble, Extraction, SoftModel, SoftRule, Training};
+pub use model::{Ensemble, Extraction, Model, RuleModel, SoftModel, SoftRule, Training};
 pub use predict::{Blend, Predictor, Rules, Soft};
 pub use rule::{Aggregation, Rule, RuleSet, Schema, TargetRules, WeightedRule};
 pub use search::Search;

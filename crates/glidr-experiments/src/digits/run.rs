@@ -3,6 +3,7 @@
 //! In: [`Settings`] and training images. Out: the trained [`Parameters`]. Equal seeds give equal
 //! parameters, on any number of threads, and whether or not the run was stopped in between.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -189,7 +190,7 @@ impl Run {
                 (format!("{name}{kind}"), Tensor { shape: parameter.shape.clone(), values: values.clone() })
             })
         });
-        Container { header, tensors: tensors.collect() }.write(path, FORMAT)
+        Container { header, tensors: tensors.collect(), texts: BTreeMap::new() }.write(path, FORMAT)
     }
 
     /// Reads what [`Run::save`] wrote.

@@ -9,7 +9,8 @@ use super::queries::Queries;
 use super::{Evaluation, Ties};
 use crate::error::Result;
 use crate::graph::{Dataset, Predicate, Split};
-use crate::predict::{Blend, BlendTarget, MixingWeight, Predictor};
+use crate::model::MixingWeight;
+use crate::predict::{Blend, BlendTarget, Predictor};
 use crate::solve::Ended;
 
 /// The weights that are tried.

@@ -9,6 +9,7 @@ use super::families::families;
 use super::formats::tsv::read_facts;
 use super::{Dataset, Split};
 use crate::error::{Error, Result};
+use crate::util::file_kind::FileKind;
 
 impl Dataset {
     /// Opens a folder or a single file of facts, dividing it by `seed` where it is not divided.
@@ -22,7 +23,9 @@ impl Dataset {
         if path.is_dir() {
             return Self::open_folder(path, builder, seed);
         }
-        read_facts(path, |fact| builder.add(Split::Train, fact))?;
+        read_facts(path, |fact| builder.add(Split::Train, fact)).map_err(|error| {
+            FileKind::mistaken(path, "a file of facts", &[FileKind::Facts]).unwrap_or(error)
+        })?;
         if !builder.has_background() {
             let finding = "a data file must hold at least one triple, but all lines are properties";
             return Err(Error::data(path, finding));

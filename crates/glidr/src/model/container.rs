@@ -2,8 +2,10 @@
 //!
 //! The safetensors metadata has one key, `glidr`: a JSON object with `format`, `version`,
 //! `digest` and `header`. The digest is the SHA-256 of the header and of every tensor, so an
-//! altered file is warnings. Files are written beside their place and renamed.
+//! altered file is refused. Texts are
+//! tensors of bytes. Files are written beside their place and renamed.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::io::Read;
@@ -18,11 +20,12 @@ use sha2::{Digest, Sha256};
 use crate::error::{Error, Result};
 use crate::graph::hex;
 use crate::util::atomic_file;
+use crate::util::file_kind::FileKind;
 
 /// The version of both formats.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// The largest file that is read.
-const LARGEST: u64 = 16 << 30;
+const MAX_BYTES: u64 = 16 << 30;
 
 /// Numbers with a shape.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,14 +36,19 @@ pub struct Tensor {
     pub values: Vec<f32>,
 }
 
-/// A header and named tensors.
+/// A header, named tensors and named texts.
 #[derive(Clone, Debug)]
 pub struct Container<H> {
     /// What is said about the tensors.
     pub header: H,
     /// The tensors by name.
     pub tensors: BTreeMap<String, Tensor>,
+    /// Texts by name; no tensor has the same.
+    pub texts: BTreeMap<String, String>,
 }
+
+/// What stands in the file under one name.
+type Part<'a> = (Dtype, Vec<usize>, Cow<'a, [u8]>);
 
 #[derive(Serialize, Deserialize)]
 struct Envelope {
@@ -58,51 +66,40 @@ impl<H: Serialize + DeserializeOwned> Container<H> {
 
     fn bytes(&self, format: &str) -> Vec<u8> {
         let header = serde_json::to_value(&self.header).expect("a header is plain data");
-        let raw: BTreeMap<&str, Vec<u8>> = self
-            .tensors
-            .iter()
-            .map(|(name, tensor)| {
-                (name.as_str(), tensor.values.iter().flat_map(|v| v.to_le_bytes()).collect())
-            })
-            .collect();
-        let digest = digest(&header, raw.iter().map(|(name, bytes)| (*name, bytes.as_slice())));
+        let mut parts: BTreeMap<&str, Part> = BTreeMap::new();
+        for (name, tensor) in &self.tensors {
+            let bytes = tensor.values.iter().flat_map(|value| value.to_le_bytes()).collect();
+            parts.insert(name, (Dtype::F32, tensor.shape.clone(), Cow::Owned(bytes)));
+        }
+        for (name, text) in &self.texts {
+            parts.insert(name, (Dtype::U8, vec![text.len()], Cow::Borrowed(text.as_bytes())));
+        }
+        let digest = digest(&header, parts.iter().map(|(name, (.., bytes))| (*name, &**bytes)));
         let envelope = Envelope { format: format.into(), version: VERSION, digest, header };
         let text = serde_json::to_string(&envelope).expect("a header is plain data");
-        let views = self.tensors.iter().map(|(name, tensor)| {
-            let view = TensorView::new(Dtype::F32, tensor.shape.clone(), &raw[name.as_str()]);
-            (name.clone(), view.expect("a tensor has as many values as its shape says"))
+        let views = parts.iter().map(|(name, (dtype, shape, bytes))| {
+            let view = TensorView::new(*dtype, shape.clone(), bytes);
+            ((*name).to_owned(), view.expect("a tensor has as many values as its shape says"))
         });
         // One key only: several would be written in no fixed order.
         let metadata = HashMap::from([("glidr".to_owned(), text)]);
-        serialize(views, Some(metadata)).expect("tensors of f32 can always be written")
+        serialize(views, Some(metadata)).expect("tensors and texts can always be written")
     }
 
     /// Reads a file of this format, or says why it is none.
     pub fn read(path: &Path, format: &str) -> Result<Self> {
-        let refuse = |finding: String| Error::data(path, finding);
-        let mut file = File::open(path).map_err(|error| Error::file(path, error))?;
-        let about = file.metadata().map_err(|error| Error::file(path, error))?;
-        if about.is_dir() {
-            return Err(refuse("a model file was expected, but this is a folder".into()));
-        }
-        if about.len() > LARGEST {
-            return Err(refuse(format!(
-                "a model file has at most {LARGEST} bytes, but this one has {}",
-                about.len()
-            )));
-        }
-        let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes).map_err(|error| Error::file(path, error))?;
         let what = format!("a {} file", format.replace('-', " "));
+        Self::read_as(path, format, &what).map_err(|error| {
+            let right = FileKind::of_format(format);
+            FileKind::mistaken(path, &what, right.as_slice()).unwrap_or(error)
+        })
+    }
+
+    fn read_as(path: &Path, format: &str, what: &str) -> Result<Self> {
+        let refuse = |finding: String| Error::data(path, finding);
         let broken =
             |error: &dyn std::fmt::Display| refuse(format!("{what} must be whole safetensors, but: {error}"));
-        let first_line = bytes.split(|&byte| byte == b'\n').next().unwrap_or_default();
-        let is_text = std::str::from_utf8(first_line).is_ok_and(|line| line.contains('\t'));
-        if is_text && bytes.get(8) != Some(&b'{') {
-            return Err(refuse(format!(
-                "{what} was expected, but this is a text of facts, fields parted by tabs"
-            )));
-        }
+        let bytes = read_bytes(path, what)?;
         let (_, metadata) = SafeTensors::read_metadata(&bytes).map_err(|error| broken(&error))?;
         let tensors = SafeTensors::deserialize(&bytes).map_err(|error| broken(&error))?;
         let text = metadata.metadata().as_ref().and_then(|metadata| metadata.get("glidr"));
@@ -115,7 +112,7 @@ impl<H: Serialize + DeserializeOwned> Container<H> {
         if envelope.version != VERSION {
             let found = envelope.version;
             return Err(refuse(format!(
-                "{what} of version {VERSION} was expected, but this is version {found}"
+                "{what} of version {VERSION} was expected, but this is version {found}: learn it again"
             )));
         }
         let mut raw: Vec<(&str, &[u8])> = tensors.iter().map(|(name, view)| (name, view.data())).collect();
@@ -126,18 +123,33 @@ impl<H: Serialize + DeserializeOwned> Container<H> {
             ));
         }
         let header = serde_json::from_value(envelope.header).map_err(|error| broken(&error))?;
-        let mut found = BTreeMap::new();
+        let mut found = Container { header, tensors: BTreeMap::new(), texts: BTreeMap::new() };
         for (name, view) in tensors.iter() {
-            if view.dtype() != Dtype::F32 {
-                return Err(refuse(format!("tensor “{name}” must be F32, but is {:?}", view.dtype())));
-            }
-            let numbers = view.data().as_chunks::<4>().0.iter();
-            let values = numbers.map(|bytes| f32::from_le_bytes(*bytes)).collect();
-            found.insert(name.to_owned(), Tensor { shape: view.shape().to_vec(), values });
+            found.add(name, &view).map_err(refuse)?;
         }
-        Ok(Container { header, tensors: found })
+        Ok(found)
     }
 
+    /// Adds what a part of the file holds: numbers, or a text.
+    fn add(&mut self, name: &str, view: &TensorView) -> std::result::Result<(), String> {
+        match view.dtype() {
+            Dtype::F32 => {
+                let numbers = view.data().as_chunks::<4>().0.iter();
+                let values = numbers.map(|bytes| f32::from_le_bytes(*bytes)).collect();
+                self.tensors.insert(name.to_owned(), Tensor { shape: view.shape().to_vec(), values });
+            }
+            Dtype::U8 => {
+                let text = std::str::from_utf8(view.data());
+                let text = text.map_err(|error| format!("text “{name}” must be UTF-8, but: {error}"))?;
+                self.texts.insert(name.to_owned(), text.to_owned());
+            }
+            other => return Err(format!("tensor “{name}” must be F32 or U8, but is {other:?}")),
+        }
+        Ok(())
+    }
+}
+
+impl<H> Container<H> {
     /// Takes the tensor called `name`, which must have this shape.
     pub fn take(&mut self, path: &Path, name: &str, shape: &[usize]) -> Result<Vec<f32>> {
         let tensor = self.tensors.remove(name);
@@ -152,6 +164,20 @@ impl<H: Serialize + DeserializeOwned> Container<H> {
         }
         Ok(tensor.values)
     }
+}
+
+/// The bytes of a file, unless it is larger than any that is read.
+fn read_bytes(path: &Path, what: &str) -> Result<Vec<u8>> {
+    let failed = |error| Error::file(path, error);
+    let mut file = File::open(path).map_err(failed)?;
+    let length = file.metadata().map_err(failed)?.len();
+    if length > MAX_BYTES {
+        let finding = format!("{what} has at most {MAX_BYTES} bytes, but this one has {length}");
+        return Err(Error::data(path, finding));
+    }
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes).map_err(failed)?;
+    Ok(bytes)
 }
 
 fn digest<'a>(header: &serde_json::Value, tensors: impl Iterator<Item = (&'a str, &'a [u8])>) -> String {

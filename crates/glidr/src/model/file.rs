@@ -5,143 +5,151 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Container, DataMark, Ensemble, SoftModel, SoftRule, Tensor, Training};
+use super::soft_file::SoftHeader;
+use super::{Container, MixingWeight, Model, Provenance, RuleModel, Training};
 use crate::error::{Error, Result};
-use crate::graph::{Names, Predicate};
-use crate::infer::Slots;
-use crate::rule::Schema;
+use crate::graph::{Names, Vocabulary};
+use crate::rule::RuleSet;
 
 const FORMAT: &str = "glidr-model";
 
+/// Names of texts.
+const RULES: &str = "rules";
+const TRAIN_RULES: &str = "train_rules";
+const TRAIN_WEIGHTS: &str = "train_weights";
+
 #[derive(Serialize, Deserialize)]
 struct Header {
-    schema: Schema,
-    predicates: Vec<String>,
-    properties: Vec<String>,
-    training: Training,
-    data: DataMark,
-    targets: Vec<TargetHeader>,
+    provenance: Provenance,
+    settings: Settings,
+    soft: Option<SoftHeader>,
+    rules: Option<RulesHeader>,
+    mixing_weights: Vec<MixingWeight>,
 }
 
 #[derive(Serialize, Deserialize)]
-struct TargetHeader {
-    target: u32,
-    votes: Vec<f32>,
-    losses: Vec<f32>,
+struct Settings {
+    training: Option<Training>,
+    search: Option<serde_json::Value>,
 }
 
-impl SoftModel {
+/// The names that the text of rules uses.
+#[derive(Serialize, Deserialize)]
+struct RulesHeader {
+    predicates: Vec<String>,
+    properties: Vec<String>,
+    constants: Vec<String>,
+}
+
+impl Model {
     /// Writes the model to `path`; equal models give equal bytes.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
-        let mut tensors = BTreeMap::new();
-        for ensemble in &self.ensembles {
-            let of = |part: fn(&Slots) -> &Vec<f32>| -> Vec<f32> {
-                ensemble.rules.iter().flat_map(|rule| part(&rule.logits).iter().copied()).collect()
-            };
-            for (name, shape, values) in [
-                ("pairs", self.pairs_shape(ensemble.rules.len()), of(|logits| &logits.pairs)),
-                ("owns", self.owns_shape(ensemble.rules.len()), of(|logits| &logits.owns)),
-            ] {
-                tensors.insert(tensor_name(ensemble.target, name), Tensor { shape: shape.to_vec(), values });
-            }
-        }
-        let targets = self.ensembles.iter().map(|ensemble| TargetHeader {
-            target: ensemble.target.0,
-            votes: ensemble.rules.iter().map(|rule| rule.vote).collect(),
-            losses: ensemble.rules.iter().map(|rule| rule.loss).collect(),
-        });
+        let (mut tensors, mut texts) = (BTreeMap::new(), BTreeMap::new());
         let header = Header {
-            schema: self.schema,
-            predicates: self.predicates.iter().map(String::from).collect(),
-            properties: self.properties.iter().map(String::from).collect(),
-            training: self.training.clone(),
-            data: self.data.clone(),
-            targets: targets.collect(),
+            provenance: self.provenance.clone(),
+            settings: Settings {
+                training: self.soft.as_ref().map(|soft| soft.training.clone()),
+                search: self.search.clone(),
+            },
+            soft: self.soft.as_ref().map(|soft| soft.store(&mut tensors)),
+            rules: self.rules.as_ref().map(|rules| rules.store(&mut texts)).transpose()?,
+            mixing_weights: self.mixing_weights.clone(),
         };
-        Container { header, tensors }.write(path.as_ref(), FORMAT)
+        header.check().map_err(Error::Mismatch)?;
+        Container { header, tensors, texts }.write(path.as_ref(), FORMAT)
     }
 
-    /// Reads a model; a truncated, altered or foreign file is refused.
-    pub fn open(path: impl AsRef<Path>) -> Result<SoftModel> {
+    /// Reads a model. A truncated or altered file is refused; a file of another kind gets an error that says what it
+    /// is.
+    pub fn open(path: impl AsRef<Path>) -> Result<Model> {
         let path = path.as_ref();
         let mut file = Container::<Header>::read(path, FORMAT)?;
-        let header = &file.header;
-        let schema = header.schema;
-        Schema::new(schema.variables, schema.predicates, schema.properties)
-            .map_err(|error| Error::data(path, error.to_string()))?;
-        check_header(header).map_err(|finding| Error::data(path, finding))?;
-        let mut model = SoftModel {
-            schema,
-            predicates: Names::new(&header.predicates),
-            properties: Names::new(&header.properties),
-            training: header.training.clone(),
-            data: header.data.clone(),
-            ensembles: Vec::new(),
+        file.header.check().map_err(|finding| Error::data(path, finding))?;
+        let soft = match (file.header.soft.take(), file.header.settings.training.take()) {
+            (Some(soft), Some(training)) => Some(soft.read(path, training, &mut file)?),
+            (Some(_), None) => {
+                return Err(Error::data(path, "soft rules must have training settings, but have none"));
+            }
+            (None, _) => None,
         };
-        if (model.predicates.len(), model.properties.len()) != (schema.predicates, schema.properties) {
-            return Err(Error::data(path, "the names must be as many as the schema says, but are not"));
-        }
-        for target in std::mem::take(&mut file.header.targets) {
-            let ensemble = model.read_ensemble(path, &mut file, &target)?;
-            model.ensembles.push(ensemble);
-        }
-        Ok(model)
-    }
-
-    fn read_ensemble(
-        &self,
-        path: &Path,
-        file: &mut Container<Header>,
-        header: &TargetHeader,
-    ) -> Result<Ensemble> {
-        let count = header.votes.len();
-        let target = Predicate(header.target);
-        if target.index() >= self.predicates.len() || header.losses.len() != count {
-            return Err(Error::data(
-                path,
-                format!("target {} does not fit the model's names or votes", target.0),
-            ));
-        }
-        let pairs = file.take(path, &tensor_name(target, "pairs"), &self.pairs_shape(count))?;
-        let owns = file.take(path, &tensor_name(target, "owns"), &self.owns_shape(count))?;
-        let (wide, own) = (pairs.len() / count.max(1), owns.len() / count.max(1));
-        let rules = (0..count).map(|rule| SoftRule {
-            logits: Slots {
-                pairs: pairs[rule * wide..][..wide].to_vec(),
-                owns: owns[rule * own..][..own].to_vec(),
-            },
-            loss: header.losses[rule],
-            vote: header.votes[rule],
-        });
-        Ok(Ensemble { target, rules: rules.collect() })
-    }
-
-    fn pairs_shape(&self, rules: usize) -> [usize; 3] {
-        [rules, self.schema.slots(), self.schema.fillers()]
-    }
-
-    fn owns_shape(&self, rules: usize) -> [usize; 3] {
-        let own = self.schema.own_fillers();
-        [rules, if own == 0 { 0 } else { self.schema.variables }, own]
+        let rules = file.header.rules.take().map(|names| names.read(path, &mut file)).transpose()?;
+        let Header { provenance, settings, mixing_weights, .. } = file.header;
+        Ok(Model { soft, rules, mixing_weights, search: settings.search, provenance })
     }
 }
 
-/// What a header must keep to beyond its shape.
-fn check_header(header: &Header) -> std::result::Result<(), String> {
-    header.training.check().map_err(|error| error.to_string())?;
-    if header.training.variables != header.schema.variables {
-        return Err("the settings must have the schema's variables, but have others".into());
-    }
-    if header.data.hash.len() != 64 || !header.data.hash.bytes().all(|digit| digit.is_ascii_hexdigit()) {
-        return Err("the data's hash must be 64 hexadecimal digits, but is not".into());
-    }
-    let numbers = header.targets.iter().flat_map(|target| target.votes.iter().chain(&target.losses));
-    match numbers.copied().find(|number| !(number.is_finite() && *number >= 0.0)) {
-        Some(bad) => Err(format!("votes and losses must be finite and at least 0, but one is {bad}")),
-        None => Ok(()),
+impl Header {
+    /// What a header must keep to beyond its shape.
+    fn check(&self) -> std::result::Result<(), String> {
+        let hash = &self.provenance.hash;
+        if hash.len() != 64 || !hash.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+            return Err("the data's hash must be 64 hexadecimal digits, but is not".into());
+        }
+        for MixingWeight { target, weight, valid_mrr } in &self.mixing_weights {
+            for (what, number) in [("mixing weights", weight), ("reciprocal ranks", valid_mrr)] {
+                if !(0.0..=1.0).contains(number) {
+                    return Err(format!("{what} must be from 0 to 1, but one of “{target}” is {number}"));
+                }
+            }
+        }
+        Ok(())
     }
 }
 
-fn tensor_name(target: Predicate, part: &str) -> String {
-    format!("target.{}.{part}", target.0)
+impl RuleModel {
+    /// The names, and the rules among `texts`.
+    fn store(&self, texts: &mut BTreeMap<String, String>) -> Result<RulesHeader> {
+        for rules in [Some(&self.rules), self.train_rules.as_ref()].into_iter().flatten() {
+            rules.check()?;
+            if let Some(rule) = rules.unweighted().first() {
+                let rule = rule.show((&self.names).into());
+                return Err(Error::Rule(format!(
+                    "the rules of a model must have weights, but one has none: {rule}"
+                )));
+            }
+        }
+        texts.insert(RULES.into(), self.rules.to_text(&self.names));
+        if let Some(train_rules) = &self.train_rules {
+            let (weights, rest) = self.difference(train_rules);
+            texts.insert(TRAIN_WEIGHTS.into(), weights);
+            texts.insert(TRAIN_RULES.into(), rest.to_text(&self.names));
+        }
+        Ok(RulesHeader {
+            predicates: self.names.predicates.iter().map(String::from).collect(),
+            properties: self.names.properties.iter().map(String::from).collect(),
+            constants: self.names.entities.iter().map(String::from).collect(),
+        })
+    }
+}
+
+impl RulesHeader {
+    /// The rules whose texts stand in `file`.
+    fn read(self, path: &Path, file: &mut Container<Header>) -> Result<RuleModel> {
+        let names = Vocabulary {
+            entities: Names::new(self.constants),
+            predicates: Names::new(self.predicates),
+            properties: Names::new(self.properties),
+        };
+        let within = |error: Error| Error::data(path, error.to_string());
+        let parse = |name: &str, text: &str| -> Result<RuleSet> {
+            let rules = RuleSet::parse(name, text, &names).map_err(within)?;
+            if rules.unweighted().is_empty() {
+                Ok(rules)
+            } else {
+                Err(Error::data(path, "the rules of a model must have weights, but one has none"))
+            }
+        };
+        let rules = file.texts.remove(RULES);
+        let rules = rules.ok_or_else(|| Error::data(path, "the text of rules is missing"))?;
+        let rules = parse(RULES, &rules)?;
+        let train_rules = match (file.texts.remove(TRAIN_WEIGHTS), file.texts.remove(TRAIN_RULES)) {
+            (Some(weights), Some(rest)) => {
+                let rest = parse(TRAIN_RULES, &rest)?;
+                Some(RuleModel::from_difference(&rules, &weights, rest).map_err(within)?)
+            }
+            (None, None) => None,
+            _ => return Err(Error::data(path, "the rules fitted on train must be whole, but are not")),
+        };
+        Ok(RuleModel { names, rules, train_rules })
+    }
 }

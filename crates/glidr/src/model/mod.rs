@@ -1,209 +1,98 @@
-//! What is learned: soft rules, the ensemble for one target, all targets together, and the file
-//! they are saved in.
+//! The model: the one file a user keeps. Soft rules, searched rules, how both are blended, settings and provenance.
+//!
+//! In: what training and search found. Out: a [`Model`] that is saved and opened; docs/model-file.md has its format.
 
 pub mod container;
 mod extract;
 mod file;
+mod rules;
+mod soft;
+mod soft_file;
 mod training;
-
-use std::sync::Arc;
-
-use serde::{Deserialize, Serialize};
 
 pub(crate) use container::{Container, Tensor};
 pub use extract::Extraction;
+pub use rules::RuleModel;
+use serde::{Deserialize, Serialize};
+pub use soft::{Ensemble, SoftModel, SoftRule, View};
 pub use training::{Negative, Positives, RuleWeights, Training};
 
-use crate::error::{Error, Result};
-use crate::graph::{
-    Background, Dataset, KnowledgeGraph, Names, Predicate, Property, PropertyFact, Sizes, Triple, Vocabulary,
-};
-use crate::infer::{Logits, Slots, Weights};
-use crate::rule::{Rule, RuleNames, Schema};
+use crate::graph::Dataset;
 
-/// One learned rule definition: logits over a schema.
-#[derive(Clone, Debug, PartialEq)]
-pub struct SoftRule {
-    /// The logits θ.
-    pub logits: Logits,
-    /// Mean validation loss.
-    pub loss: f32,
-    /// Its say in the ensemble: l_min / l, or fitted.
-    pub vote: f32,
-}
-
-/// The rule definitions of one target, whose score is the sum of theirs by vote.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Ensemble {
-    /// The predicate they define, by the model's numbers.
-    pub target: Predicate,
-    /// The definitions; none where training had no positives.
-    pub rules: Vec<SoftRule>,
-}
-
-/// The data that a model was learned on.
+/// The data that a model was learned on, and what learned it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DataMark {
-    /// Where it came from.
+pub struct Provenance {
+    /// Where the data came from.
     pub source: String,
-    /// SHA-256 over all splits.
+    /// SHA-256 over all splits of the data.
     pub hash: String,
+    /// The version of glidr.
+    pub version: String,
+    /// The seed of every random choice.
+    pub seed: u64,
 }
 
-/// A learned model: for every target an ensemble of soft rules.
+impl Provenance {
+    /// Of what this version of glidr learns from `data`.
+    pub fn of(data: &Dataset, seed: u64) -> Self {
+        let version = env!("CARGO_PKG_VERSION").to_owned();
+        Provenance { source: data.source.clone(), hash: data.hash(), version, seed }
+    }
+}
+
+/// How much of one target's score is soft.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MixingWeight {
+    /// The target's name.
+    pub target: String,
+    /// The part of the score that is soft, from 0 to 1.
+    pub weight: f64,
+    /// Mean reciprocal rank on *valid* with this weight; 0 where *valid* has no fact of the target.
+    pub valid_mrr: f64,
+}
+
+/// What was learned from some data: soft rules, searched rules, or both.
+///
+/// ```
+/// use glidr::model::Provenance;
+/// use glidr::{Dataset, Model, Training};
+/// let families = Dataset::families(0);
+/// let training = Training { steps: 20, rules: 2, targets: vec!["uncle".into()], ..Training::default() };
+/// let model = Model::new(Provenance::of(&families, training.seed)).with_soft(training.run(&families)?);
+/// let folder = tempfile::tempdir().expect("a folder");
+/// model.save(folder.path().join("my.glidr"))?;
+/// assert_eq!(Model::open(folder.path().join("my.glidr"))?, model);
+/// # Ok::<(), glidr::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
-pub struct SoftModel {
-    /// The schema that all rules share.
-    pub schema: Schema,
-    /// Names of the predicates, by the model's numbers.
-    pub predicates: Names<Predicate>,
-    /// Names of the properties.
-    pub properties: Names<Property>,
-    /// How it was trained.
-    pub training: Training,
-    /// What it was trained on.
-    pub data: DataMark,
-    /// The ensembles, by target.
-    pub ensembles: Vec<Ensemble>,
+pub struct Model {
+    /// The soft rules, with how they were trained.
+    pub soft: Option<SoftModel>,
+    /// The searched rules, with the names they use.
+    pub rules: Option<RuleModel>,
+    /// How both are blended, target by target.
+    pub mixing_weights: Vec<MixingWeight>,
+    /// How the rules were searched.
+    pub search: Option<serde_json::Value>,
+    /// What it was learned on.
+    pub provenance: Provenance,
 }
 
-/// A data set seen through a model: its facts under the model's numbers.
-#[derive(Clone, Debug)]
-pub struct View {
-    /// The background graph; entities have the data set's numbers, predicates the model's.
-    pub graph: Arc<KnowledgeGraph>,
-    /// Predicates and properties of the model that the data lacks.
-    pub lacking: Vec<String>,
-}
-
-impl SoftModel {
-    /// The ensemble for the target called `name`, or an error with the nearest names.
-    pub fn target(&self, name: &str) -> Result<&Ensemble> {
-        let named = |ensemble: &Ensemble| self.predicates.name(ensemble.target);
-        if let Some(found) = self.ensembles.iter().find(|ensemble| named(ensemble) == name) {
-            return Ok(found);
-        }
-        let known = Names::<Predicate>::new(self.ensembles.iter().map(named));
-        Err(Error::UnknownName { kind: "target", name: name.to_owned(), near: known.near(name) })
+impl Model {
+    /// A model that has learned nothing yet.
+    pub fn new(provenance: Provenance) -> Self {
+        Model { soft: None, rules: None, mixing_weights: Vec::new(), search: None, provenance }
     }
 
-    /// Whether facts about the predicate called `name` are ranked: all are, unless it was told what to learn.
-    pub fn ranks(&self, name: &str) -> bool {
-        self.training.targets.is_empty() || self.target(name).is_ok()
-    }
-
-    /// The same with the rule weights that validation losses give, where they were learned: those have seen more of
-    /// *valid*.
+    /// The same with these soft rules.
     #[must_use]
-    pub fn with_loss_weights(&self) -> Self {
-        let mut model = self.clone();
-        model.ensembles.iter_mut().for_each(Ensemble::vote_by_loss);
-        model
+    pub fn with_soft(self, soft: SoftModel) -> Self {
+        Model { soft: Some(soft), ..self }
     }
 
-    /// The names that its rules are printed with.
-    pub fn names(&self) -> RuleNames<'_> {
-        RuleNames { predicates: &self.predicates, properties: &self.properties, entities: None }
-    }
-
-    /// Looks at `data` through this model: rules travel to other entities by predicate names.
-    ///
-    /// What the data lacks is told in [`View::lacking`] and holds nowhere; data that has none of
-    /// the model's predicates is refused.
-    pub fn view(&self, data: &Dataset, background: Background) -> Result<View> {
-        self.view_without(data, background, None)
-    }
-
-    /// The same without one fact: a rule that is asked about a fact must not look it up.
-    pub fn view_without(
-        &self,
-        data: &Dataset,
-        background: Background,
-        without: Option<Triple>,
-    ) -> Result<View> {
-        let names = data.names();
-        if self.predicates.iter().all(|name| names.predicates.find(name).is_none()) {
-            return Err(Error::Mismatch(format!(
-                "the model's predicates must occur in the data, but {} has none of them: {}",
-                data.source,
-                self.predicates.iter().collect::<Vec<_>>().join(", ")
-            )));
-        }
-        let graph = data.graph(background);
-        let without = without.filter(|&fact| graph.holds(fact)).map(|fact| Arc::new(graph.without(fact)));
-        let graph = without.as_ref().unwrap_or(graph);
-        let graph = if (&self.predicates, &self.properties) == (&names.predicates, &names.properties) {
-            Arc::clone(graph)
-        } else {
-            Arc::new(self.renumbered(graph, names))
-        };
-        Ok(View { graph, lacking: self.lacking(data) })
-    }
-
-    /// The facts of a graph under the model's numbers; facts about what the model does not know are dropped.
-    fn renumbered(&self, graph: &KnowledgeGraph, names: &Vocabulary) -> KnowledgeGraph {
-        let predicates: Vec<Option<Predicate>> =
-            names.predicates.iter().map(|name| self.predicates.find(name)).collect();
-        let properties: Vec<Option<Property>> =
-            names.properties.iter().map(|name| self.properties.find(name)).collect();
-        let facts = graph
-            .facts()
-            .iter()
-            .filter_map(|fact| Some(Triple { predicate: predicates[fact.predicate.index()]?, ..*fact }));
-        let property_facts = graph
-            .property_facts()
-            .iter()
-            .filter_map(|fact| Some(PropertyFact { property: properties[fact.property.index()]?, ..*fact }));
-        let sizes = Sizes {
-            entities: graph.entities(),
-            predicates: self.predicates.len(),
-            properties: self.properties.len(),
-        };
-        KnowledgeGraph::new(sizes, facts.collect(), property_facts.collect())
-    }
-
-    /// The model's predicates and properties that `data` lacks.
-    pub fn lacking(&self, data: &Dataset) -> Vec<String> {
-        let names = data.names();
-        let predicates = self.predicates.iter().filter(|name| names.predicates.find(name).is_none());
-        let properties = self.properties.iter().filter(|name| names.properties.find(name).is_none());
-        predicates.chain(properties).map(String::from).collect()
-    }
-}
-
-impl Ensemble {
-    /// The weights of its rules: soft, or hard by an extraction; votes stay as they are.
-    pub fn weights(&self, schema: &Schema, hard: Option<Extraction>) -> Vec<Weights> {
-        let weigh = |rule: &SoftRule| match hard {
-            None => Slots::soft(&rule.logits, schema),
-            Some(extraction) => Slots::hard(&extraction.filling(&Slots::soft(&rule.logits, schema), schema)),
-        };
-        self.rules.iter().map(weigh).collect()
-    }
-
-    /// Gives each rule the vote that its own validation loss earns, as in the paper.
-    ///
-    /// ```text
-    /// vote = l_min / l
-    /// ```
-    pub fn vote_by_loss(&mut self) {
-        let least = self.rules.iter().map(|rule| rule.loss).fold(f32::INFINITY, f32::min);
-        for rule in &mut self.rules {
-            rule.vote = if rule.loss > 0.0 { least / rule.loss } else { 1.0 };
-        }
-    }
-
-    /// Its rules as logic, most votes first; equal rules are one, with their votes summed.
-    pub fn extract(&self, schema: &Schema, extraction: Extraction) -> Vec<(Rule, f32)> {
-        let mut found: Vec<(Rule, f32)> = Vec::new();
-        for soft in &self.rules {
-            let rule = extraction.filling(&Slots::soft(&soft.logits, schema), schema).rule(self.target);
-            match found.iter_mut().find(|(known, _)| *known == rule) {
-                Some((_, votes)) => *votes += soft.vote,
-                None => found.push((rule, soft.vote)),
-            }
-        }
-        found.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
-        found
+    /// The same with these searched rules.
+    #[must_use]
+    pub fn with_rules(self, rules: RuleModel) -> Self {
+        Model { rules: Some(rules), ..self }
     }
 }

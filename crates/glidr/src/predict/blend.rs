@@ -11,23 +11,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use serde::Serialize;
-
 use super::{BlendTarget, Predictor, TargetPredictor};
 use crate::error::Result;
 use crate::explain::{Detail, Explanation};
 use crate::graph::{Entity, Names, Predicate, Query, Triple};
-
-/// How much of one target's score is soft.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct MixingWeight {
-    /// The target's name.
-    pub target: String,
-    /// The part of the score that is soft, from 0 to 1.
-    pub weight: f64,
-    /// Mean reciprocal rank on *valid* with this weight; 0 where *valid* has no fact of the target.
-    pub valid_mrr: f64,
-}
+use crate::model::MixingWeight;
 
 /// Hard and soft rules blended.
 #[derive(Clone)]

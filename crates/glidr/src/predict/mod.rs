@@ -12,7 +12,7 @@ mod rules;
 mod soft;
 mod top_k;
 
-pub use blend::{Blend, MixingWeight};
+pub use blend::Blend;
 pub(crate) use blend_target::BlendTarget;
 pub(crate) use compare::compare_scores;
 pub use compare::{Comparison, FilteredQuery, TIE};

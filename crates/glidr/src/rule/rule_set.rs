@@ -25,18 +25,13 @@ pub struct RuleSet {
 impl RuleSet {
     /// The rules of several targets; what is given twice for a target is put together, under the first aggregation.
     pub fn new(targets: impl IntoIterator<Item = TargetRules>) -> Self {
-        let mut by_target: BTreeMap<Predicate, TargetRules> = BTreeMap::new();
+        let mut by_target: BTreeMap<Predicate, (Aggregation, Vec<WeightedRule>)> = BTreeMap::new();
         for given in targets.into_iter().filter(|given| !given.rules.is_empty()) {
-            let found = match by_target.remove(&given.target) {
-                Some(known) => {
-                    let rules = [known.rules, given.rules].concat();
-                    TargetRules::new(known.target, known.aggregation, rules)
-                }
-                None => TargetRules::new(given.target, given.aggregation, given.rules),
-            };
-            by_target.insert(found.target, found);
+            let (_, rules) = by_target.entry(given.target).or_insert((given.aggregation, Vec::new()));
+            rules.extend(given.rules);
         }
-        RuleSet { targets: by_target.into_values().collect(), unweighted: Vec::new() }
+        let set = |(target, (aggregation, rules))| TargetRules::new(target, aggregation, rules);
+        RuleSet { targets: by_target.into_iter().map(set).collect(), unweighted: Vec::new() }
     }
 
     /// The rules target by target, in the order of the predicates' numbers.
@@ -118,6 +113,13 @@ impl RuleSet {
         let set = sets.rule_set();
         let left_out = self.len() - set.len();
         (set, left_out)
+    }
+}
+
+/// Rules that have no weight yet.
+impl FromIterator<Rule> for RuleSet {
+    fn from_iter<I: IntoIterator<Item = Rule>>(rules: I) -> Self {
+        Sets { unweighted: rules.into_iter().collect(), ..Sets::default() }.rule_set()
     }
 }
 

@@ -30,6 +30,15 @@ impl Weight {
         self.tail.max(self.head)
     }
 
+    /// The weights that a text such as `0.5` or `0.4 / 1.7` says, as they print.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let number = |text: &str| text.parse::<f64>().ok().filter(|n| n.is_finite() && *n >= 0.0);
+        match text.split_once(" / ") {
+            Some((tail, head)) => Some(Weight { tail: number(tail)?, head: number(head)? }),
+            None => number(text).map(Weight::from),
+        }
+    }
+
     /// Both, changed alike.
     pub(crate) fn map(self, change: impl Fn(f64) -> f64) -> Self {
         Weight { tail: change(self.tail), head: change(self.head) }

@@ -11,14 +11,14 @@ use serde::{Deserialize, Serialize};
 
 use super::Run;
 use crate::error::{Error, Result};
-use crate::model::{Container, DataMark, Tensor, Training};
+use crate::model::{Container, Provenance, Tensor, Training};
 
 const FORMAT: &str = "glidr-checkpoint";
 
 #[derive(Serialize, Deserialize)]
 struct Header {
     training: Training,
-    data: DataMark,
+    provenance: Provenance,
     units: Vec<UnitHeader>,
 }
 
@@ -46,8 +46,8 @@ impl Run<'_> {
                 }
             }
         }
-        let header = Header { training: self.training.clone(), data: self.mark.clone(), units };
-        Container { header, tensors }.write(path.as_ref(), FORMAT)
+        let header = Header { training: self.training.clone(), provenance: self.provenance.clone(), units };
+        Container { header, tensors, texts: BTreeMap::new() }.write(path.as_ref(), FORMAT)
     }
 
     /// The settings that a checkpoint was written under.
@@ -65,7 +65,7 @@ impl Run<'_> {
                 format!("the checkpoint was written under other settings than these: {}", other.join(", "));
             return Err(Error::data(path, finding));
         }
-        if file.header.data.hash != self.mark.hash {
+        if file.header.provenance.hash != self.provenance.hash {
             return Err(Error::data(path, "the checkpoint was written on other data than this"));
         }
         if file.header.units.len() != self.units.len() {

@@ -26,7 +26,7 @@ use unit::{Context, Unit};
 use crate::error::{Error, Result};
 use crate::graph::{Background, Dataset, KnowledgeGraph, MaskedGraph, Predicate, Split};
 use crate::infer::{Engine, Sparse, Tape};
-use crate::model::{DataMark, Ensemble, Positives, RuleWeights, SoftModel, SoftRule, Training};
+use crate::model::{Ensemble, Positives, Provenance, RuleWeights, SoftModel, SoftRule, Training};
 use crate::rule::{Clause, Filling, Schema, parse_rules};
 
 /// Rules of one target that are trained by one thread at a time, at most.
@@ -69,7 +69,7 @@ pub struct Run<'d> {
     training: Training,
     schema: Schema,
     data: &'d Dataset,
-    mark: DataMark,
+    provenance: Provenance,
     engine: Engine,
     /// The background of training, and of validation.
     graphs: [Arc<KnowledgeGraph>; 2],
@@ -161,7 +161,7 @@ impl<'d> Run<'d> {
         Ok(Run {
             schema,
             data,
-            mark: DataMark { source: data.source.clone(), hash: data.hash() },
+            provenance: Provenance::of(data, training.seed),
             engine,
             graphs,
             targets,
@@ -279,6 +279,11 @@ impl<'d> Run<'d> {
         }
     }
 
+    /// What it learns from.
+    pub fn provenance(&self) -> &Provenance {
+        &self.provenance
+    }
+
     /// The engine that passes messages.
     pub fn engine(&self) -> Engine {
         self.engine
@@ -314,7 +319,6 @@ impl<'d> Run<'d> {
             predicates: names.predicates.clone(),
             properties: names.properties.clone(),
             training: self.training.clone(),
-            data: self.mark.clone(),
             ensembles,
         };
         if self.training.rule_weights == RuleWeights::Learned {

@@ -50,9 +50,18 @@ impl FileKind {
     }
 
     /// The error where something else was expected at `path`; none where what stands there is not known.
-    pub(crate) fn mistaken(path: &Path, expected: &str, right: &[FileKind]) -> Option<Error> {
+    pub fn mistaken(path: &Path, expected: &str, right: &[FileKind]) -> Option<Error> {
         let found = FileKind::of(path).filter(|kind| !right.contains(kind))?;
         Some(Error::data(path, format!("{expected} was expected, but this is {found}: {}", found.advice())))
+    }
+
+    /// What a file of this format is, where it is one of these.
+    pub(crate) fn of_format(format: &str) -> Option<Self> {
+        match format {
+            "glidr-model" => Some(FileKind::Model),
+            "glidr-checkpoint" => Some(FileKind::Checkpoint),
+            _ => None,
+        }
     }
 
     /// What can be done with such a file.
@@ -60,7 +69,9 @@ impl FileKind {
         match self {
             FileKind::Folder | FileKind::Facts => "glidr learn DATA -o MODEL learns a model from it",
             FileKind::Rules => "glidr rules FILE DATA lists them, glidr solve FILE DATA applies them",
-            FileKind::Model => "glidr info MODEL describes it, glidr rules MODEL -o FILE writes its rules",
+            FileKind::Model => {
+                "glidr info MODEL describes it, glidr rules MODEL --format rules writes its rules"
+            }
             FileKind::Checkpoint => "glidr learn DATA -o MODEL --resume goes on with MODEL.checkpoint",
         }
     }
@@ -91,11 +102,7 @@ fn of_safetensors(path: &Path) -> Option<FileKind> {
     file.take(length).read_to_end(&mut header).ok()?;
     let header: serde_json::Value = serde_json::from_slice(&header).ok()?;
     let ours: serde_json::Value = serde_json::from_str(header["__metadata__"]["glidr"].as_str()?).ok()?;
-    match ours["format"].as_str()? {
-        "glidr-model" => Some(FileKind::Model),
-        "glidr-checkpoint" => Some(FileKind::Checkpoint),
-        _ => None,
-    }
+    FileKind::of_format(ours["format"].as_str()?)
 }
 
 /// By the first line that says something: facts have tabs, rules have `:-`.
@@ -104,7 +111,8 @@ fn of_text(start: &str) -> Option<FileKind> {
     let first = start.lines().find(says)?;
     match (first.contains(":-"), first.contains('\t')) {
         (false, true) => Some(FileKind::Facts),
-        (true, _) => Some(FileKind::Rules),
+        (true, false) => Some(FileKind::Rules),
+        (true, true) => None,
         (false, false) => start.contains(":-").then_some(FileKind::Rules),
     }
 }
@@ -124,7 +132,7 @@ mod tests {
         assert_eq!(kind(b"a\tknows\tb\n"), Some(FileKind::Facts));
         assert_eq!(kind(b"% mine\n\n0.5 :: p(X, Y) :- q(X, Y).\n"), Some(FileKind::Rules));
         assert_eq!(kind(b"p(X, Y)\n\t:- q(X, Y).\n"), Some(FileKind::Rules));
-        assert_eq!((kind(b""), kind(b"some words")), (None, None));
+        assert_eq!((kind(b""), kind(b"some words"), kind(b"a :- b\tp\tc")), (None, None, None));
         assert_eq!(kind(b"\x02\0\0\0\0\0\0\0{}"), None);
         assert_eq!(FileKind::of(folder.path()), Some(FileKind::Folder));
         assert_eq!(FileKind::of(&folder.path().join("none")), None);

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use glidr::evaluate::{EvaluationReport, Ties, choose_mixing_weights};
 use glidr::graph::{Query, Triple};
-use glidr::predict::{Exhaustive, MixingWeight, top_k};
+use glidr::model::MixingWeight;
+use glidr::predict::{Exhaustive, top_k};
 use glidr::{
     Blend, Dataset, Direction, Evaluation, Generator, Predicate, Predictor, Rules, Search, Soft, SoftModel,
     Split, TargetRules, Training,

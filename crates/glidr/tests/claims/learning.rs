@@ -3,9 +3,9 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use glidr::infer::{Engine, Slots};
-use glidr::model::Positives;
+use glidr::model::{Positives, Provenance};
 use glidr::train::Ended;
-use glidr::{Dataset, Evaluation, Extraction, Run, Soft, SoftModel, Training};
+use glidr::{Dataset, Evaluation, Extraction, Model, Run, Soft, SoftModel, Training};
 
 fn quick() -> Training {
     Training {
@@ -18,10 +18,16 @@ fn quick() -> Training {
     }
 }
 
+/// The model that a user keeps.
+fn kept(soft: &SoftModel) -> Model {
+    let data = Dataset::families(soft.training.seed);
+    Model::new(Provenance::of(&data, soft.training.seed)).with_soft(soft.clone())
+}
+
 fn bytes(model: &SoftModel) -> Vec<u8> {
     let folder = tempfile::tempdir().expect("a folder for a model");
     let path = folder.path().join("model");
-    model.save(&path).expect("a place for a model");
+    kept(model).save(&path).expect("a place for a model");
     std::fs::read(path).expect("the model just written")
 }
 
@@ -154,16 +160,17 @@ fn a_checkpoint_of_other_settings_or_other_data_is_refused() {
     };
     assert!(refused(Training { rules: 4, ..quick() }, &data).contains("other settings"));
     assert!(refused(quick(), &other).contains("other data"));
-    assert!(SoftModel::open(&path).expect_err("no model").to_string().contains("this is “glidr-checkpoint”"));
+    let said = Model::open(&path).expect_err("no model").to_string();
+    assert!(said.contains("this is a checkpoint: glidr learn DATA -o MODEL --resume"), "{said}");
 }
 
 #[test]
 fn a_model_file_gives_back_the_model() {
-    let model = learn(&quick(), 2);
+    let model = kept(&learn(&quick(), 2));
     let folder = tempfile::tempdir().expect("a folder for a model");
     let path = folder.path().join("model");
     model.save(&path).expect("a place for a model");
-    assert_eq!(SoftModel::open(&path).expect("the model just written"), model);
+    assert_eq!(Model::open(&path).expect("the model just written"), model);
     assert_eq!(
         std::fs::read_dir(folder.path()).expect("the folder").count(),
         1,
@@ -178,7 +185,7 @@ fn a_truncated_altered_or_foreign_model_is_refused_and_never_panics() {
     let path = folder.path().join("bad");
     let refused = |bytes: &[u8]| {
         std::fs::write(&path, bytes).expect("a small file");
-        SoftModel::open(&path).expect_err("a bad model").to_string()
+        Model::open(&path).expect_err("a bad model").to_string()
     };
     for length in [0, 1, 7, 8, 9, 100, whole.len() / 2, whole.len() - 1] {
         assert!(refused(&whole[..length]).contains("must be whole safetensors"), "cut at {length}");

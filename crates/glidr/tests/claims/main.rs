@@ -5,6 +5,7 @@ mod adjoint;
 mod blending;
 mod digests;
 mod learning;
+mod models;
 mod oracle;
 mod paper;
 mod planted;

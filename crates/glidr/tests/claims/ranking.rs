@@ -3,7 +3,6 @@
 use glidr::evaluate::{EvaluationReport, Rank, Ties};
 use glidr::graph::{Direction, Query};
 use glidr::infer::{Engine, Slots};
-use glidr::model::DataMark;
 use glidr::predict::{Exhaustive, MessagePassing, top_k};
 use glidr::rule::Schema;
 use glidr::{
@@ -30,7 +29,6 @@ pub fn model_of(data: &Dataset, variables: usize, rounds: usize, logits: &[f32])
         predicates: names.predicates.clone(),
         properties: names.properties.clone(),
         training: Training { variables, rounds, ..Training::default() },
-        data: DataMark { source: data.source.clone(), hash: data.hash() },
         ensembles: ensembles.collect(),
     }
 }
