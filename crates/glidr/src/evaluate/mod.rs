@@ -121,6 +121,18 @@ pub struct EvaluationReport {
 impl Evaluation {
     /// Ranks every answer of the split. `watch` is told, from any thread, how many answers are
     /// ranked, of how many.
+    ///
+    /// ```
+    /// use glidr::{Dataset, Evaluation, RuleSet, Rules};
+    /// let families = Dataset::families(0);
+    /// let text = "1.0 :: uncle(X, Y) :- aunt(Z, Y), husband(X, Z).";
+    /// let rules = RuleSet::parse("own rules", text, families.names())?;
+    /// let uncle = [families.names().predicate("uncle")?];
+    /// let predictor = Rules::new(rules.targets(), &families).only(&uncle);
+    /// let report = Evaluation::default().run(&predictor, &families, &|_, _| {})?;
+    /// assert!(report.all.queries > 0 && report.protocol.scoring == "rules");
+    /// # Ok::<(), glidr::Error>(())
+    /// ```
     pub fn run(
         &self,
         predictor: &dyn Predictor,

@@ -11,7 +11,7 @@ use crate::solve::Ended;
 
 /// Every query that the facts of a split ask.
 pub(crate) struct Queries {
-    queries: Vec<FilteredQuery>,
+    all: Vec<FilteredQuery>,
     /// Queries of one target and direction that are compared at once.
     batches: Vec<Range<usize>>,
     /// Answers that are the known entity itself where that is refused: below all candidates.
@@ -66,7 +66,7 @@ impl Queries {
             queries.push(FilteredQuery { query, answers, filtered });
         }
         let batches = batches(&queries, predictor.batch_size());
-        Ok(Queries { queries, batches, refused, irreflexive, left_out })
+        Ok(Queries { all: queries, batches, refused, irreflexive, left_out })
     }
 
     /// Compares every answer. A thread that meets a target calls `prepare` with it and whether it is irreflexive, then
@@ -79,14 +79,14 @@ impl Queries {
         compare: impl Fn(&mut T, &[FilteredQuery]) -> (Vec<Vec<Vec<Comparison>>>, Ended) + Sync,
         watch: &(dyn Fn(usize, usize) + Sync),
     ) -> Result<(Vec<Compared>, Ended)> {
-        let all = self.refused.len() + self.queries.iter().map(|query| query.answers.len()).sum::<usize>();
+        let answers = self.refused.len() + self.all.iter().map(|query| query.answers.len()).sum::<usize>();
         let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(self.refused.len()));
         // Every thread takes the next batch. Those of one target follow each other, so that each thread prepares its
         // rules once at most.
         let work = || -> Result<(Vec<Compared>, Ended)> {
             let (mut compared, mut ended, mut ready) = (Vec::new(), Ended::Complete, None::<(Predicate, T)>);
             while let Some(batch) = self.batches.get(next.fetch_add(1, Ordering::Relaxed)) {
-                let queries = &self.queries[batch.clone()];
+                let queries = &self.all[batch.clone()];
                 let target = queries[0].query.predicate;
                 if ready.as_ref().is_some_and(|(prepared, _)| *prepared != target) {
                     ready = None; // its memory first
@@ -107,11 +107,11 @@ impl Queries {
                     }
                 }
                 let here = compared.len() - before;
-                watch(done.fetch_add(here, Ordering::Relaxed) + here, all);
+                watch(done.fetch_add(here, Ordering::Relaxed) + here, answers);
             }
             Ok((compared, ended))
         };
-        let (mut compared, mut ended) = (Vec::with_capacity(all), Ended::Complete);
+        let (mut compared, mut ended) = (Vec::with_capacity(answers), Ended::Complete);
         for worked in rayon::broadcast(|_| work()) {
             let (of_thread, how) = worked?;
             compared.extend(of_thread);

@@ -44,7 +44,9 @@ impl BlendTarget<'_> {
             }
             let max = hard.iter().copied().fold(0.0, f64::max);
             if max > 0.0 {
-                hard.iter_mut().for_each(|score| *score /= max);
+                for score in &mut hard {
+                    *score /= max;
+                }
             }
         }
         let best = match &mut self.soft {

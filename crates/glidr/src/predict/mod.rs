@@ -58,6 +58,21 @@ pub trait Predictor: Send + Sync {
 
     /// Why this candidate has its score. A candidate that makes a fact of the background is explained without that
     /// fact.
+    ///
+    /// ```
+    /// use glidr::explain::Detail;
+    /// use glidr::graph::Query;
+    /// use glidr::{Dataset, Direction, Predictor, RuleSet, Rules};
+    /// let families = Dataset::families(0);
+    /// let names = families.names();
+    /// let rules = RuleSet::parse("own rules", "1.0 :: wife(X, Y) :- husband(Y, X).", names)?;
+    /// let (predicate, known) = (names.predicate("wife")?, names.entity("Penelope")?);
+    /// let query = Query { predicate, direction: Direction::Tail, known };
+    /// let predictor = Rules::new(rules.targets(), &families);
+    /// let explanation = predictor.explain(query, names.entity("Christopher")?, &Detail::default())?;
+    /// assert_eq!(explanation.best_rule().expect("it fires").rule, "wife(X, Y) :- husband(Y, X).");
+    /// # Ok::<(), glidr::Error>(())
+    /// ```
     fn explain(&self, query: Query, candidate: Entity, detail: &Detail) -> Result<Explanation> {
         match self.without(query.fact(candidate))? {
             Some(without) => without.evidence(query, candidate, detail),

@@ -15,7 +15,7 @@ use crate::solve::{Ended, Limits, Solver};
 /// Hard rules on some data. They have the data's numbers.
 #[derive(Clone)]
 pub struct Rules<'a> {
-    rules: &'a [TargetRules],
+    by_target: &'a [TargetRules],
     data: &'a Dataset,
     graph: Arc<KnowledgeGraph>,
     limits: Limits,
@@ -30,7 +30,7 @@ impl<'a> Rules<'a> {
 
     /// The same on another background, or within limits on any one query to a rule.
     pub fn with(rules: &'a [TargetRules], data: &'a Dataset, background: Background, limits: Limits) -> Self {
-        Rules { rules, data, graph: Arc::clone(data.graph(background)), limits, targets: None }
+        Rules { by_target: rules, data, graph: Arc::clone(data.graph(background)), limits, targets: None }
     }
 
     /// The same for queries about these targets only.
@@ -40,7 +40,7 @@ impl<'a> Rules<'a> {
     }
 
     fn of(&self, target: Predicate) -> Option<&'a TargetRules> {
-        self.rules.iter().find(|rules| rules.target == target)
+        self.by_target.iter().find(|rules| rules.target == target)
     }
 
     fn solver(&self, rules: &TargetRules, number: usize, limits: Limits) -> Result<Solver<'_>> {

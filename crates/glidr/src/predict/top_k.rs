@@ -48,6 +48,21 @@ impl Eq for Waiting {}
 
 /// The `k` best candidates that `allowed` admits, best first, equal scores in the order of their numbers: exactly,
 /// though only those whose bound is high enough are scored.
+///
+/// ```
+/// use glidr::graph::Query;
+/// use glidr::predict::top_k;
+/// use glidr::{Dataset, Direction, Predictor, RuleSet, Rules};
+/// let families = Dataset::families(0);
+/// let names = families.names();
+/// let rules = RuleSet::parse("own rules", "1.0 :: wife(X, Y) :- husband(Y, X).", names)?;
+/// let (wife, known) = (names.predicate("wife")?, names.entity("Penelope")?);
+/// let predictor = Rules::new(rules.targets(), &families);
+/// let query = Query { predicate: wife, direction: Direction::Tail, known };
+/// let best = top_k(predictor.target(wife, true)?.as_mut(), query, 1, &|_| true);
+/// assert_eq!(names.entities.name(best[0].entity), "Christopher");
+/// # Ok::<(), glidr::Error>(())
+/// ```
 pub fn top_k(
     target: &mut dyn TargetPredictor,
     query: Query,

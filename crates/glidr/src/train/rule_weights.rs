@@ -143,7 +143,9 @@ impl Fit {
         for query in &self.queries {
             let of_query = &mut scores[query.answers.start..query.negatives.end];
             let max = of_query.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-            of_query.iter_mut().for_each(|score| *score -= max);
+            for score in of_query {
+                *score -= max;
+            }
         }
         scores
     }
@@ -168,7 +170,10 @@ mod tests {
     use super::*;
     use crate::util::listwise::listwise_loss;
 
-    fn fit_of(queries: &[(&[[f32; 3]], &[[f32; 3]])]) -> Fit {
+    /// The scores of some candidates by three rules.
+    type Rows<'a> = &'a [[f32; 3]];
+
+    fn fit_of(queries: &[(Rows, Rows)]) -> Fit {
         let mut fit = Fit::default();
         for (answers, negatives) in queries {
             let rows = answers.iter().chain(*negatives).map(|row| row.to_vec()).collect();

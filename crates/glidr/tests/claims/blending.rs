@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use glidr::evaluate::{EvaluationReport, Ties, choose_mixing_weights};
+use glidr::explain::{Detail, NamedVerdict};
 use glidr::graph::{Query, Triple};
 use glidr::model::MixingWeight;
 use glidr::predict::{Exhaustive, top_k};
@@ -101,6 +102,39 @@ fn the_best_answers_of_rules_and_of_a_blend_are_those_of_scoring_every_candidate
                 top_k(target.as_mut(), query, 4, &|entity| entity != query.known)
             };
             assert_eq!(best(predictor), best(&Exhaustive(predictor)));
+        }
+    }
+}
+
+#[test]
+fn an_explanation_has_the_score_that_is_predicted_and_forgets_a_known_fact() {
+    let [families, _] = learned();
+    let (data, weights) = (&families.data, families.weights(0.3));
+    let (rules, soft, blend) = (Rules::new(&families.rules, data), families.soft(), families.blend(&weights));
+    let predictors: [&dyn Predictor; 3] = [&rules, &soft, &blend];
+    for predictor in predictors {
+        for (split, is_known) in [(Split::Test, false), (Split::Train, true)] {
+            for fact in data.split(split).iter().step_by(4) {
+                let (query, answer) = Query::of(*fact, Direction::Tail);
+                let score = |predictor: &dyn Predictor| {
+                    predictor.target(query.predicate, false).expect("sound rules").scores(query, &[answer])[0]
+                };
+                let told = predictor.explain(query, answer, &Detail::default()).expect("sound rules");
+                let without = predictor.without(*fact).expect("a sound graph");
+                assert_eq!(without.is_some(), is_known);
+                assert_eq!(
+                    told.score,
+                    without.map_or_else(|| score(predictor), |without| score(without.as_ref()))
+                );
+                assert!(told.rules.is_sorted_by_key(|rule| !rule.is_firing()) && told.firing <= told.decided);
+                let own = |fact: &Vec<String>| fact[0] == data.names().predicates.name(query.predicate);
+                let pair = [query.known, answer].map(|entity| data.names().entities.name(entity));
+                for rule in &told.rules {
+                    if let NamedVerdict::Holds { facts, .. } = &rule.verdict {
+                        assert!(facts.iter().all(|fact| !own(fact) || fact[1..] != pair), "{rule:?}");
+                    }
+                }
+            }
         }
     }
 }
