@@ -108,12 +108,11 @@ impl Source {
     /// from its soft rules. Rules without a weight get the confidence counted on *facts* and *train*.
     pub fn rules(&self, data: &Dataset, output: &Output) -> anyhow::Result<RuleSet> {
         let Some(model) = &self.model else { return read_rules(&self.path, data) };
-        let renumbered = match &model.rules {
-            Some(rules) => rules.on(data.names()),
-            None => {
-                let soft = self.soft()?;
-                soft.rule_set(Extraction::TopP(0.25)).renumbered(&soft.vocabulary(), data.names())
-            }
+        let renumbered = if let Some(rules) = &model.rules {
+            rules.on(data.names())
+        } else {
+            let soft = self.soft()?;
+            soft.rule_set(Extraction::TopP(0.25)).renumbered(&soft.vocabulary(), data.names())
         };
         if renumbered.left_out > 0 {
             let count = counted(renumbered.left_out, "rule");

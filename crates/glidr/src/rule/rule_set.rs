@@ -170,15 +170,15 @@ impl RuleSet {
             match clause {
                 Clause::Rule(written) => {
                     let rule = written.rule(path, names)?;
-                    match (written.weight, written.measures) {
-                        (Some(weight), measures) => {
-                            sets.weighted.push(WeightedRule { rule, weight, measures })
+                    let weighted = match (written.weight, written.measures) {
+                        (Some(weight), measures) => WeightedRule { rule, weight, measures },
+                        (None, Some(measures)) => WeightedRule::of_measures(rule, measures),
+                        (None, None) => {
+                            sets.unweighted.push(rule);
+                            continue;
                         }
-                        (None, Some(measures)) => {
-                            sets.weighted.push(WeightedRule::of_measures(rule, measures))
-                        }
-                        (None, None) => sets.unweighted.push(rule),
-                    }
+                    };
+                    sets.weighted.push(weighted);
                 }
                 Clause::Aggregation(written) => {
                     let (target, aggregation) = written.resolve(path, names)?;

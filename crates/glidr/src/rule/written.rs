@@ -90,7 +90,7 @@ impl WrittenRule {
             return Err(self.head.wrong("the head must have two different variables"));
         }
         let target = self.head.name.as_deref().unwrap_or_default();
-        let target = names.predicate(target).map_err(|error| self.head.wrong(error))?;
+        let target = names.predicate(target).map_err(|error| self.head.wrong(error.to_string()))?;
         let mut scope = Scope { names, ends: [x, y], inner: Vec::new() };
         let body: Vec<Literal> =
             self.body.iter().map(|literal| scope.literal(literal)).collect::<Read<_>>()?;
@@ -105,8 +105,8 @@ impl WrittenRule {
 }
 
 impl WrittenAtom {
-    fn wrong(&self, finding: impl ToString) -> Wrong {
-        Wrong { at: self.at, finding: finding.to_string() }
+    fn wrong(&self, finding: impl Into<String>) -> Wrong {
+        Wrong { at: self.at, finding: finding.into() }
     }
 }
 
@@ -137,11 +137,12 @@ impl<'a> Scope<'a> {
             written.terms.iter().map(|term| self.term(term, written)).collect::<Read<_>>()?;
         match (&written.name, &terms[..]) {
             (Some(name), &[a, b]) => {
-                let predicate = self.names.predicate(name).map_err(|error| written.wrong(error))?;
+                let predicate =
+                    self.names.predicate(name).map_err(|error| written.wrong(error.to_string()))?;
                 Ok(Atom::Pair(predicate, a, b))
             }
             (Some(name), &[a]) => {
-                let property = self.names.property(name).map_err(|error| written.wrong(error))?;
+                let property = self.names.property(name).map_err(|error| written.wrong(error.to_string()))?;
                 Ok(Atom::Own(property, a))
             }
             (None, &[a, Term::Constant(entity)]) => Ok(Atom::Is(a, entity)),
@@ -155,7 +156,7 @@ impl<'a> Scope<'a> {
     fn term(&mut self, term: &'a WrittenTerm, within: &WrittenAtom) -> Read<Term> {
         let variable = match term {
             WrittenTerm::Constant(name) => {
-                let entity = self.names.entity(name).map_err(|error| within.wrong(error))?;
+                let entity = self.names.entity(name).map_err(|error| within.wrong(error.to_string()))?;
                 return Ok(Term::Constant(entity));
             }
             WrittenTerm::Variable(name) if name == self.ends[0] => return Ok(Term::X),
