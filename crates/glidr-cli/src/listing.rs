@@ -144,9 +144,9 @@ pub struct Shown {
     pub rule: Rule,
     /// Votes of the soft rules that stand for it.
     pub votes: Option<f32>,
-    /// The number before it in a text or a searched set.
-    pub number: Option<Weight>,
-    pub join: Option<Aggregation>,
+    /// Its weight in a text or a searched set.
+    pub weight: Option<Weight>,
+    pub aggregation: Option<Aggregation>,
     /// What was counted of it, and how the count ended.
     pub measures: Option<Found<Measures>>,
     pub held_out: Option<HeldOut>,
@@ -175,7 +175,7 @@ impl Columns {
     fn header(&self, format: Format) -> Vec<&'static str> {
         let csv = format == Format::Csv;
         let mut header = if csv { vec!["target"] } else { Vec::new() };
-        header.push(if self.votes { "votes" } else { "number" });
+        header.push(if self.votes { "votes" } else { "weight" });
         if self.measures {
             header.extend(if csv {
                 ["support", "answers", "confidence", "pca_confidence", "head_coverage", "ended"].as_slice()
@@ -197,29 +197,37 @@ impl Columns {
 impl Shown {
     /// A rule of which nothing is known yet.
     pub fn new(rule: Rule) -> Self {
-        Shown { rule, votes: None, number: None, join: None, measures: None, held_out: None, fidelity: None }
+        Shown {
+            rule,
+            votes: None,
+            weight: None,
+            aggregation: None,
+            measures: None,
+            held_out: None,
+            fidelity: None,
+        }
     }
 
-    /// What it stands on without being counted: its number, or its votes.
+    /// What it stands on without being counted: its weight, or its votes.
     pub fn standing(&self) -> f64 {
-        self.number.map(Weight::most).or(self.votes.map(f64::from)).unwrap_or(0.0)
+        self.weight.map(Weight::max).or(self.votes.map(f64::from)).unwrap_or(0.0)
     }
 
-    /// What other engines are told of it: its number, its confidence on the data, or its votes.
+    /// What other engines are told of it: its weight, its confidence on the data, or its votes.
     pub fn confidence(&self) -> f64 {
         let counted = self.measures.map(|counted| counted.value.confidence());
-        self.number.map(Weight::most).or(counted).or(self.votes.map(f64::from)).unwrap_or(0.0)
+        self.weight.map(Weight::max).or(counted).or(self.votes.map(f64::from)).unwrap_or(0.0)
     }
 
     /// The rule with its weight, or else with the confidence that was counted.
     pub fn weighted(&self) -> WeightedRule {
         let (rule, counted) = (self.rule.clone(), self.measures.and_then(Found::complete));
-        match (self.number, self.measures) {
+        match (self.weight, self.measures) {
             (None, Some(found)) => {
                 WeightedRule { measures: counted, ..WeightedRule::of_measures(rule, found.value) }
             }
-            (number, _) => {
-                WeightedRule { rule, weight: number.unwrap_or(self.standing().into()), measures: counted }
+            (weight, _) => {
+                WeightedRule { rule, weight: weight.unwrap_or(self.standing().into()), measures: counted }
             }
         }
     }
@@ -264,12 +272,12 @@ impl Shown {
         if let Some(votes) = self.votes {
             value["votes"] = json!(votes);
         }
-        if let Some(number) = self.number {
-            value["number"] = json!(number.most());
-            value["numbers"] = json!(number);
+        if let Some(weight) = self.weight {
+            value["weight"] = json!(weight.max());
+            value["weights"] = json!(weight);
         }
-        if let Some(join) = self.join {
-            value["join"] = json!(join);
+        if let Some(aggregation) = self.aggregation {
+            value["aggregation"] = json!(aggregation);
         }
         if let Some(Found { value: measures, ended }) = &self.measures {
             value["measures"] = json!(measures);

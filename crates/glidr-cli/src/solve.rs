@@ -86,7 +86,7 @@ impl Solve {
         let limits = Limits { time: self.time.map(Duration::from_secs), answers: self.limit };
         let mut found: BTreeMap<(Predicate, Entity, Entity), New> = BTreeMap::new();
         let mut ended = Ended::Complete;
-        for weighed in rules.rules().filter(|rule| rule.weight.most() >= self.min_confidence) {
+        for weighed in rules.rules().filter(|rule| rule.weight.max() >= self.min_confidence) {
             let text = weighed.rule.show(RuleNames::from(data.names()));
             let answers = Solver::new(&weighed.rule, facts, limits)?.answers();
             if answers.ended != Ended::Complete {
@@ -99,7 +99,7 @@ impl Solve {
                     continue;
                 }
                 // Rules of a set stand in the order of their numbers, so the first is the best.
-                let first = || New { rules: 0, number: weighed.weight.most(), rule: text.clone() };
+                let first = || New { rules: 0, number: weighed.weight.max(), rule: text.clone() };
                 found.entry((predicate, head, tail)).or_insert_with(first).rules += 1;
             }
         }

@@ -1,6 +1,6 @@
 //! How the rules that fire for a pair are aggregated into one score.
 //!
-//! In: the numbers of the rules that fire. Out: a score that orders the candidates of one query.
+//! In: the weights of the rules that fire. Out: a score that orders the candidates of one query.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 use super::Weight;
 use crate::error::{Error, Result};
 
-/// No rule is taken to be surer than this, so that a second sure rule still counts.
-const SUREST: f64 = 0.9999;
+/// No confidence counts as more than this, so that a second sure rule still counts.
+const MAX_CONFIDENCE: f64 = 0.9999;
 
-/// How the rules that fire for a pair are joined.
+/// How the rules that fire for a pair are aggregated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Aggregation {
@@ -28,7 +28,7 @@ pub enum Aggregation {
 }
 
 impl Aggregation {
-    /// All ways.
+    /// All of them.
     pub const ALL: [Aggregation; 4] =
         [Aggregation::NoisyOr, Aggregation::NoisyOr5, Aggregation::MaxPlus, Aggregation::Sum];
 
@@ -37,27 +37,27 @@ impl Aggregation {
         ["noisy_or", "noisy_or_5", "max_plus", "sum"][self as usize]
     }
 
-    /// The way with this word.
+    /// The aggregation with this word.
     pub fn parse(word: &str) -> Result<Self> {
-        let words: Vec<&str> = Aggregation::ALL.iter().map(|join| join.word()).collect();
-        let found = Aggregation::ALL.into_iter().find(|join| join.word() == word);
+        let words: Vec<&str> = Aggregation::ALL.iter().map(|how| how.word()).collect();
+        let found = Aggregation::ALL.into_iter().find(|how| how.word() == word);
         found.ok_or_else(|| {
             Error::Rule(format!(
-                "rules must be joined by one of {}, but this says “{word}”",
+                "rules must be aggregated by one of {}, but this says “{word}”",
                 words.join(", ")
             ))
         })
     }
 
-    /// The number of two equal rules as one: weights add up, a confidence counts once.
+    /// The weight of two equal rules as one: weights add up, a confidence counts once.
     pub(crate) fn merged(self, a: Weight, b: Weight) -> Weight {
         let one = |a: f64, b: f64| if self == Aggregation::Sum { a + b } else { a.max(b) };
         Weight { tail: one(a.tail, b.tail), head: one(a.head, b.head) }
     }
 
-    /// What one rule's number adds under this way; max-plus adds nothing but compares.
-    pub(crate) fn share(self, number: f64) -> f64 {
-        if self == Aggregation::Sum { number } else { -(-number.min(SUREST)).ln_1p() }
+    /// What one rule adds to a candidate's score; max-plus adds nothing but compares.
+    pub(crate) fn contribution(self, weight: f64) -> f64 {
+        if self == Aggregation::Sum { weight } else { -(-weight.min(MAX_CONFIDENCE)).ln_1p() }
     }
 }
 
@@ -67,7 +67,7 @@ impl fmt::Display for Aggregation {
     }
 }
 
-/// Joins rules place by place; they must fire in the order of their numbers, highest first.
+/// Scores candidates by the rules that fire for them. Rules must fire in the order of their weights, highest first.
 pub(crate) struct Aggregator {
     aggregation: Aggregation,
     sums: Vec<f64>,
@@ -75,46 +75,48 @@ pub(crate) struct Aggregator {
 }
 
 impl Aggregator {
-    pub fn new(aggregation: Aggregation, places: usize) -> Self {
+    pub fn new(aggregation: Aggregation, candidates: usize) -> Self {
         let fired = if matches!(aggregation, Aggregation::Sum | Aggregation::NoisyOr) {
             Vec::new()
         } else {
-            vec![Vec::new(); places]
+            vec![Vec::new(); candidates]
         };
-        Aggregator { aggregation, sums: vec![0.0; places], fired }
+        Aggregator { aggregation, sums: vec![0.0; candidates], fired }
     }
 
-    pub fn fire(&mut self, place: usize, rule: usize, number: f64) {
+    pub fn fire(&mut self, candidate: usize, rule: usize, weight: f64) {
         match self.aggregation {
-            Aggregation::NoisyOr | Aggregation::Sum => self.sums[place] += self.aggregation.share(number),
-            Aggregation::NoisyOr5 if self.fired[place].len() < 5 => {
-                self.sums[place] += self.aggregation.share(number);
-                self.fired[place].push(rule as u32);
+            Aggregation::NoisyOr | Aggregation::Sum => {
+                self.sums[candidate] += self.aggregation.contribution(weight);
+            }
+            Aggregation::NoisyOr5 if self.fired[candidate].len() < 5 => {
+                self.sums[candidate] += self.aggregation.contribution(weight);
+                self.fired[candidate].push(rule as u32);
             }
             Aggregation::NoisyOr5 => {}
-            Aggregation::MaxPlus => self.fired[place].push(rule as u32),
+            Aggregation::MaxPlus => self.fired[candidate].push(rule as u32),
         }
     }
 
-    /// The score of every place.
-    pub fn scores(self, numbers: &[f64]) -> Vec<f64> {
+    /// The score of every candidate, by the weights of all rules.
+    pub fn scores(self, weights: &[f64]) -> Vec<f64> {
         if self.aggregation != Aggregation::MaxPlus {
             return self.sums;
         }
         let compare = |a: &usize, b: &usize| -> Ordering {
             let (a, b) = (&self.fired[*a], &self.fired[*b]);
-            let first = a.iter().zip(b).find(|(x, y)| numbers[**x as usize] != numbers[**y as usize]);
+            let first = a.iter().zip(b).find(|(x, y)| weights[**x as usize] != weights[**y as usize]);
             first
-                .map_or(a.len().cmp(&b.len()), |(x, y)| numbers[*x as usize].total_cmp(&numbers[*y as usize]))
+                .map_or(a.len().cmp(&b.len()), |(x, y)| weights[*x as usize].total_cmp(&weights[*y as usize]))
         };
         let mut order: Vec<usize> =
-            (0..self.fired.len()).filter(|&place| !self.fired[place].is_empty()).collect();
+            (0..self.fired.len()).filter(|&candidate| !self.fired[candidate].is_empty()).collect();
         order.sort_by(compare);
         let (mut scores, mut level) = (self.sums.clone(), 0.0);
         for equal in order.chunk_by(|a, b| compare(a, b).is_eq()) {
             level += 1.0;
-            for &place in equal {
-                scores[place] = level;
+            for &candidate in equal {
+                scores[candidate] = level;
             }
         }
         scores
@@ -125,14 +127,14 @@ impl Aggregator {
 mod tests {
     use super::*;
 
-    fn scores(join: Aggregation) -> Vec<f64> {
-        let numbers = [0.9, 0.5, 0.5, 0.2];
+    fn scores(how: Aggregation) -> Vec<f64> {
+        let weights = [0.9, 0.5, 0.5, 0.2];
         let fires = [&[0usize, 3][..], &[1, 3], &[1, 2], &[2]];
-        let mut board = Aggregator::new(join, 5);
-        for (rule, places) in fires.iter().enumerate() {
-            places.iter().for_each(|&place| board.fire(place, rule, numbers[rule]));
+        let mut aggregator = Aggregator::new(how, 5);
+        for (rule, candidates) in fires.iter().enumerate() {
+            candidates.iter().for_each(|&candidate| aggregator.fire(candidate, rule, weights[rule]));
         }
-        board.scores(&numbers)
+        aggregator.scores(&weights)
     }
 
     #[test]
@@ -142,17 +144,19 @@ mod tests {
     }
 
     #[test]
-    fn noisy_or_multiplies_doubts_and_a_sum_adds_weights() {
+    fn noisy_or_multiplies_the_chances_of_error_and_a_sum_adds_weights() {
         let noisy = scores(Aggregation::NoisyOr);
         assert!((1.0 - (-noisy[3]).exp() - 0.95).abs() < 1e-12 && noisy[4] == 0.0);
         assert_eq!(scores(Aggregation::Sum), [0.9, 1.0, 0.7, 1.4, 0.0]);
     }
 
     #[test]
-    fn a_way_of_joining_and_its_word_are_one() {
-        for join in Aggregation::ALL {
-            assert_eq!(Aggregation::parse(join.word()).expect("its own word"), join);
+    fn an_aggregation_and_its_word_are_one() {
+        for how in Aggregation::ALL {
+            assert_eq!(Aggregation::parse(how.word()).expect("its own word"), how);
         }
-        assert!(Aggregation::parse("best").expect_err("no such way").to_string().contains("max_plus"));
+        assert!(
+            Aggregation::parse("best").expect_err("no such aggregation").to_string().contains("max_plus")
+        );
     }
 }

@@ -45,19 +45,19 @@ impl TargetRules {
             b.weight.tail.total_cmp(&a.weight.tail).then_with(|| b.weight.head.total_cmp(&a.weight.head))
         };
         rules.sort_by(|a, b| {
-            let by_most = b.weight.most().total_cmp(&a.weight.most()).then_with(|| a.rule.cmp(&b.rule));
+            let by_max = b.weight.max().total_cmp(&a.weight.max()).then_with(|| a.rule.cmp(&b.rule));
             // A rule should stand once; where it does not, the order is still the same for equal rules.
-            by_most.then_with(|| by_weights(a, b)).then_with(|| a.measures.cmp(&b.measures))
+            by_max.then_with(|| by_weights(a, b)).then_with(|| a.measures.cmp(&b.measures))
         });
         TargetRules { target, aggregation, rules }
     }
 
     /// The rules that count in a direction, by their places, highest weight first.
     pub fn that_count(&self, direction: Direction) -> Vec<usize> {
-        let number = |rule: usize| self.rules[rule].weight.of(direction);
-        let counts = |&rule: &usize| self.aggregation != Aggregation::Sum || number(rule) > 0.0;
+        let weight = |rule: usize| self.rules[rule].weight.of(direction);
+        let counts = |&rule: &usize| self.aggregation != Aggregation::Sum || weight(rule) > 0.0;
         let mut order: Vec<usize> = (0..self.rules.len()).filter(counts).collect();
-        order.sort_by(|&a, &b| number(b).total_cmp(&number(a)));
+        order.sort_by(|&a, &b| weight(b).total_cmp(&weight(a)));
         order
     }
 }

@@ -1,4 +1,4 @@
-//! What a rule counts beside others: its confidence, or its weight.
+//! A rule's confidence or weight, for each direction.
 
 use std::fmt;
 
@@ -6,8 +6,8 @@ use serde::Serialize;
 
 use crate::graph::Direction;
 
-/// A rule's number where a tail is asked for, and where a head is. How much a rule tells may differ: of a profession few
-/// people are told apart by what tells a person's profession.
+/// A rule's confidence or weight for queries that ask for a tail, and for those that ask for a head. A rule may tell
+/// much in one direction only: a film tells an actor's profession, a profession hardly tells the actor.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Weight {
     /// Where the tail is asked for.
@@ -17,7 +17,7 @@ pub struct Weight {
 }
 
 impl Weight {
-    /// The one for a question.
+    /// The one for a direction.
     pub fn of(self, direction: Direction) -> f64 {
         match direction {
             Direction::Tail => self.tail,
@@ -26,7 +26,7 @@ impl Weight {
     }
 
     /// The greater one.
-    pub fn most(self) -> f64 {
+    pub fn max(self) -> f64 {
         self.tail.max(self.head)
     }
 

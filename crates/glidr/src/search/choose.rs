@@ -133,7 +133,7 @@ impl Tried {
         for &(rule, weight) in weights(ways[1]) {
             joined.entry(rule).or_insert(0.0.into()).head = weight.head;
         }
-        let counts = joined.into_iter().filter(|(_, weight)| weight.most() > 0.0);
+        let counts = joined.into_iter().filter(|(_, weight)| weight.max() > 0.0);
         let rules = counts.map(|(rule, weight)| WeightedRule::new(self.pool.rule(rule), weight)).collect();
         TargetRules::new(self.target, ways[0].aggregation, rules)
     }
@@ -178,7 +178,7 @@ impl Way {
 fn that_count(weights: Vec<Weight>) -> Weights {
     let cut = |weight: f64| if weight >= MIN_WEIGHT { weight } else { 0.0 };
     let weights = weights.into_iter().map(|weight| weight.map(cut)).enumerate();
-    weights.filter(|(_, weight)| weight.most() > 0.0).collect()
+    weights.filter(|(_, weight)| weight.max() > 0.0).collect()
 }
 
 /// Chooses a way for every target, among all or among those that aggregate as asked.
@@ -233,7 +233,7 @@ mod tests {
         let predicates = Names::new((0..10).map(|n| format!("p{n}")));
         let names = Vocabulary { predicates, ..Vocabulary::default() };
         let chosen = choose(vec![tried], Some(Aggregation::Sum), &names).remove(0);
-        let weight = |rules: &TargetRules| rules.rules[0].weight.most();
+        let weight = |rules: &TargetRules| rules.rules[0].weight.max();
         assert!(weight(&chosen.train_and_valid) > weight(&chosen.train));
     }
 }

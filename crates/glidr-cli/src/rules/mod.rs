@@ -1,17 +1,19 @@
 //! `glidr rules`: rules as logic, measured, and written for other engines.
 
+mod measured;
+
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use glidr::evaluate::fidelity;
-use glidr::graph::{KnowledgeGraph, Vocabulary};
+use glidr::graph::Vocabulary;
 use glidr::rule::RuleNames;
-use glidr::solve::{Ended, Found, Limits, Solver};
-use glidr::{Aggregation, RuleModel, RuleSet, TargetRules};
-use glidr::{Background, Dataset, Ensemble, Entity, Extraction, Predicate, SoftModel, Split};
+use glidr::solve::{Ended, Found};
+use glidr::{
+    Aggregation, Background, Dataset, Ensemble, Extraction, Predicate, RuleModel, RuleSet, TargetRules,
+};
+use measured::{Ground, agreement};
 use serde_json::json;
 
 use crate::listing::{Format, Shown, put};
@@ -22,14 +24,14 @@ use crate::sources::Source;
 
 /// Print rules, each with what is counted of it on the data, or write them for another engine.
 ///
-/// The rules are those that a model's weights stand for, those that search finds (--scoring search), or those
-/// of a text (docs/rules.md).
+/// The rules are those of a text (docs/rules.md), the searched rules that a model keeps, those that its soft rules
+/// stand for, or those that search finds (--scoring search).
 #[derive(Args)]
 #[command(
-    after_help = "Rules of a model are taken by --scoring top-p, p = 0.25, unless told otherwise. A slot keeps the fillers within the top p of its mass, read as or; where P_true is among \
+    after_help = "A model without searched rules has its rules taken by --scoring top-p, p = 0.25, unless told otherwise. A slot keeps the fillers within the top p of its mass, read as or; where P_true is among \
     them, the slot asks nothing. Equal rules are one, with their votes summed.\n\n\
     support: answers that are facts; conf: support / answers; pca: support / answers whose head has a known tail; \
-    cover: support / facts of the target; all on facts and train, and never credited with the fact direction about. \
+    cover: support / facts of the target; all on facts and train, and never credited with the fact asked about. \
     fidelity: the chance that an answer scores higher in the soft rule than what is no answer. \
     precision, recall, F1 (--split): of the answers that are no known facts, against the facts of that split.\n\n\
     Formats prolog (SWI-Prolog), datalog (Nemo), asp (clingo), sparql, sql (SQLite, DuckDB, Postgres, Spark) go with \
@@ -37,7 +39,7 @@ use crate::sources::Source;
     Formats svg and dot draw each rule as a graph, into the folder of -o.\n\n\
     Examples:\n  \
     glidr rules my.glidr --target uncle --sort confidence --min-support 5\n  \
-    glidr rules my.glidr --scoring search > my.rules      searched rules as a text\n  \
+    glidr rules my.glidr --scoring search > my.rules   searched rules as a text\n  \
     glidr rules my.rules my-graph/ --split valid       rules of a text, measured\n  \
     glidr rules my.rules my-graph/ --format prolog -o rules.pl\n  \
     glidr rules my.glidr --format svg -o pictures/"
@@ -93,7 +95,7 @@ pub struct Rules {
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
 enum Sort {
-    /// Votes of the soft rules, or the numbers of a text or a search
+    /// Votes of the soft rules, or the weights of a text or a search
     Votes,
     /// Confidence
     Confidence,
@@ -122,12 +124,6 @@ struct Listed<'a> {
     names: &'a Vocabulary,
     /// The data to count on.
     data: Option<&'a Dataset>,
-}
-
-/// What rules are measured on.
-struct Ground<'d> {
-    graph: Arc<KnowledgeGraph>,
-    data: &'d Dataset,
 }
 
 impl Rules {
@@ -274,8 +270,8 @@ impl Rules {
             let mut of_target = Vec::new();
             for weighted in &set.rules {
                 let measures = weighted.measures.map(|value| Found { value, ended: Ended::Complete });
-                let (number, join) = (Some(weighted.weight), Some(set.aggregation));
-                let shown = Shown { number, join, measures, ..Shown::new(weighted.rule.clone()) };
+                let (weight, aggregation) = (Some(weighted.weight), Some(set.aggregation));
+                let shown = Shown { weight, aggregation, measures, ..Shown::new(weighted.rule.clone()) };
                 of_target.extend(self.measured(shown, ground.as_ref(), names)?);
             }
             self.sort(&mut of_target);
@@ -288,70 +284,4 @@ impl Rules {
         }
         self.format.write(&rules, names, document, self.output.as_deref(), output)
     }
-
-    /// Counts a rule; none where a filter leaves it out.
-    fn measured(
-        &self,
-        mut shown: Shown,
-        ground: Option<&Ground>,
-        names: RuleNames,
-    ) -> anyhow::Result<Option<Shown>> {
-        let Some(ground) = ground else { return Ok(Some(shown)) };
-        let limits = Limits { time: Some(Duration::from_secs(self.time)), answers: None };
-        let solver = Solver::new(&shown.rule, ground.graph.neighbours(), limits)?;
-        let counted = solver.measure();
-        let measures = counted.value;
-        let too_low = self.min_confidence.is_some_and(|least| measures.confidence() < least)
-            || self.min_support.is_some_and(|least| measures.support < least);
-        if too_low {
-            return Ok(None);
-        }
-        shown.measures = Some(counted);
-        if let Some(split) = self.split {
-            let split = if split == HeldOutSplit::Valid { Split::Valid } else { Split::Test };
-            let target = ground.data.names().predicates.find(names.predicates.name(shown.rule.target));
-            let of_target = ground.data.split(split).iter().filter(|fact| Some(fact.predicate) == target);
-            let held_out: Vec<(Entity, Entity)> = of_target.map(|fact| (fact.head, fact.tail)).collect();
-            shown.held_out = Some(solver.measure_on(&held_out));
-        }
-        Ok(Some(shown))
-    }
-
-    /// Sorts the rules of one target, and keeps as many as asked.
-    fn sort(&self, rules: &mut Vec<Shown>) {
-        let by = |shown: &Shown| -> f64 {
-            let counted = shown.measures.as_ref().map_or([0.0; 4], |counted| {
-                let m = counted.value;
-                [m.confidence(), m.pca_confidence(), m.support as f64, m.head_coverage()]
-            });
-            match self.sort {
-                Sort::Votes => shown.standing(),
-                Sort::Confidence => counted[0],
-                Sort::Pca => counted[1],
-                Sort::Support => counted[2],
-                Sort::Coverage => counted[3],
-                Sort::F1 => shown.held_out.map_or(0.0, |held_out| held_out.f1),
-            }
-        };
-        rules.sort_by(|a, b| by(b).total_cmp(&by(a)));
-        rules.truncate(self.limit.unwrap_or(usize::MAX));
-    }
-}
-
-/// How far a rule agrees with the soft rule of most votes that it stands for.
-fn agreement(
-    model: &SoftModel,
-    ensemble: &Ensemble,
-    extraction: Extraction,
-    shown: &Shown,
-    ground: &Ground,
-) -> anyhow::Result<Option<f64>> {
-    let same = |alone: &&glidr::SoftRule| {
-        let alone = Ensemble { target: ensemble.target, rules: vec![(**alone).clone()] };
-        alone.extract(&model.schema, extraction)[0].0 == shown.rule
-    };
-    let soft = ensemble.rules.iter().filter(same).max_by(|a, b| a.vote.total_cmp(&b.vote));
-    let Some(soft) = soft else { return Ok(None) };
-    let rounds = model.training.rounds;
-    Ok(fidelity(soft, &shown.rule, model.schema, &ground.graph, rounds)?)
 }
