@@ -21,7 +21,7 @@ use crate::sources::open_data;
 
 /// Learn rules for the predicates of a graph, and keep them as a model.
 ///
-/// Positives come from train, with facts as background; votes come from valid. Without -o nothing
+/// Positives come from train, with facts as background; rule weights come from valid. Without -o nothing
 /// is kept, but the ranking on test and the best rule of each predicate are shown.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \
@@ -79,7 +79,7 @@ impl Learn {
             Ended::Stopped => return Ok(self.stopped(&run, keeper.as_ref(), output)?),
             Ended::Diverged(target) => return Err(run.diverged(target).into()),
             Ended::Finished => {
-                let bar = output.bar(0, "{bar:30} votes of {pos} of {len} targets  {elapsed} gone");
+                let bar = output.bar(0, "{bar:30} rule weights of {pos} of {len} targets  {elapsed} gone");
                 let watch = |done: usize, all: usize| {
                     bar.set_length(all as u64);
                     bar.set_position(bar.position().max(done as u64));
@@ -187,8 +187,9 @@ impl Learn {
             }
         }
         let best = model.ensembles.iter().filter_map(|ensemble| {
-            let (rule, votes) = ensemble.extract(&model.schema, Extraction::TopP(0.25)).into_iter().next()?;
-            Some((model.predicates.name(ensemble.target), rule.show(model.names()), votes))
+            let (rule, weight) =
+                ensemble.extract(&model.schema, Extraction::TopP(0.25)).into_iter().next()?;
+            Some((model.predicates.name(ensemble.target), rule.show(model.names()), weight))
         });
         let best: Vec<(&str, String, f32)> = best.collect();
         if output.json {
@@ -200,11 +201,11 @@ impl Learn {
                 "seconds": time.as_secs_f64(),
                 "targets": model.ensembles.iter().map(|ensemble| json!({
                     "target": model.predicates.name(ensemble.target),
-                    "votes": ensemble.rules.iter().map(|rule| rule.vote).collect::<Vec<f32>>(),
+                    "weights": ensemble.rules.iter().map(|rule| rule.weight).collect::<Vec<f32>>(),
                     "losses": ensemble.rules.iter().map(|rule| rule.loss).collect::<Vec<f32>>(),
                 })).collect::<Vec<_>>(),
-                "best_rules": best.iter().map(|(target, rule, votes)| json!({
-                    "target": target, "rule": rule, "votes": votes,
+                "best_rules": best.iter().map(|(target, rule, weight)| json!({
+                    "target": target, "rule": rule, "weight": weight,
                 })).collect::<Vec<_>>(),
                 "ranking": ranked.as_ref().map(evaluated_json),
             }));
@@ -219,11 +220,11 @@ impl Learn {
         if let Some(ranked) = &ranked {
             text += &format!("\n{}", evaluated_text(ranked));
         }
-        text += "\nthe best rule of each predicate (top-p 0.25; votes of equal rules summed):\n";
+        text += "\nthe best rule of each predicate (top-p 0.25; weights of equal rules summed):\n";
         text += &table(
-            &["votes", "rule"],
+            &["weight", "rule"],
             2,
-            best.iter().map(|(_, rule, votes)| vec![format!("{votes:.2}"), rule.clone()]),
+            best.iter().map(|(_, rule, weight)| vec![format!("{weight:.2}"), rule.clone()]),
         );
         if let Some(path) = &self.output {
             text += &format!("\nmodel: {}\n", path.display());

@@ -142,8 +142,8 @@ pub fn put(text: &str, path: Option<&Path>, output: &Output) -> anyhow::Result<E
 /// A rule and what is known of it.
 pub struct Shown {
     pub rule: Rule,
-    /// Votes of the soft rules that stand for it.
-    pub votes: Option<f32>,
+    /// Weight of the soft rules that stand for it.
+    pub soft_weight: Option<f32>,
     /// Its weight in a text or a searched set.
     pub weight: Option<Weight>,
     pub aggregation: Option<Aggregation>,
@@ -156,7 +156,6 @@ pub struct Shown {
 /// Which columns a list has.
 #[expect(clippy::struct_excessive_bools, reason = "one for each group of columns")]
 struct Columns {
-    votes: bool,
     measures: bool,
     held_out: bool,
     fidelity: bool,
@@ -165,7 +164,6 @@ struct Columns {
 impl Columns {
     fn of(rules: &[Shown]) -> Self {
         Columns {
-            votes: rules.iter().any(|shown| shown.votes.is_some()),
             measures: rules.iter().any(|shown| shown.measures.is_some()),
             held_out: rules.iter().any(|shown| shown.held_out.is_some()),
             fidelity: rules.iter().any(|shown| shown.fidelity.is_some()),
@@ -175,7 +173,7 @@ impl Columns {
     fn header(&self, format: Format) -> Vec<&'static str> {
         let csv = format == Format::Csv;
         let mut header = if csv { vec!["target"] } else { Vec::new() };
-        header.push(if self.votes { "votes" } else { "weight" });
+        header.push("weight");
         if self.measures {
             header.extend(if csv {
                 ["support", "answers", "confidence", "pca_confidence", "head_coverage", "ended"].as_slice()
@@ -199,7 +197,7 @@ impl Shown {
     pub fn new(rule: Rule) -> Self {
         Shown {
             rule,
-            votes: None,
+            soft_weight: None,
             weight: None,
             aggregation: None,
             measures: None,
@@ -208,15 +206,15 @@ impl Shown {
         }
     }
 
-    /// What it stands on without being counted: its weight, or its votes.
+    /// What it stands on without being counted: its weight, or that of its soft rules.
     pub fn standing(&self) -> f64 {
-        self.weight.map(Weight::max).or(self.votes.map(f64::from)).unwrap_or(0.0)
+        self.weight.map(Weight::max).or(self.soft_weight.map(f64::from)).unwrap_or(0.0)
     }
 
-    /// What other engines are told of it: its weight, its confidence on the data, or its votes.
+    /// What other engines are told of it: its weight, its confidence on the data, or the weight of its soft rules.
     pub fn confidence(&self) -> f64 {
         let counted = self.measures.map(|counted| counted.value.confidence());
-        self.weight.map(Weight::max).or(counted).or(self.votes.map(f64::from)).unwrap_or(0.0)
+        self.weight.map(Weight::max).or(counted).or(self.soft_weight.map(f64::from)).unwrap_or(0.0)
     }
 
     /// The rule with its weight, or else with the confidence that was counted.
@@ -269,8 +267,8 @@ impl Shown {
         value["rule"] = json!(self.rule.show(names));
         value["variables"] = json!(self.rule.variables());
         value["literals"] = json!(self.rule.body().len());
-        if let Some(votes) = self.votes {
-            value["votes"] = json!(votes);
+        if let Some(weight) = self.soft_weight {
+            value["weight"] = json!(weight);
         }
         if let Some(weight) = self.weight {
             value["weight"] = json!(weight.max());

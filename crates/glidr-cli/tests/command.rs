@@ -131,15 +131,15 @@ fn settings_come_from_a_file_and_flags_win() {
 #[test]
 fn rule_weights_can_be_learned_and_nothing_else_of_the_model_changes() {
     let folder = folder();
-    let learn = |votes: &str| {
+    let learn = |how: &str| {
         let flags =
-            format!("learn -o {votes} --steps 30 --rules 4 --targets sister --rule-weights {votes} --json");
+            format!("learn -o {how} --steps 30 --rules 4 --targets sister --rule-weights {how} --json");
         json(&run(folder.path(), &flags))
     };
     let (by_loss, fitted) = (learn("loss"), learn("learned"));
     assert_eq!(fitted["training"]["rule_weights"], "learned");
     assert_eq!(by_loss["targets"][0]["losses"], fitted["targets"][0]["losses"]);
-    assert_ne!(by_loss["targets"][0]["votes"], fitted["targets"][0]["votes"]);
+    assert_ne!(by_loss["targets"][0]["weights"], fitted["targets"][0]["weights"]);
     let info = stdout(&run(folder.path(), "info learned"));
     assert!(info.contains("rule_weights learned"), "{info}");
 }

@@ -172,14 +172,14 @@ fn best_rules(model: &SoftModel, data: &Dataset) -> anyhow::Result<UnitResult> {
             *result.shapes.entry(rule.shape()).or_default() += 1;
         }
         let mut best: Option<(f64, Rule, f32)> = None;
-        for (rule, votes) in rules {
+        for (rule, weight) in rules {
             let measures = Solver::new(&rule, facts, Limits::default())?.measure().value;
             let mean = harmonic_mean(measures.confidence(), measures.head_coverage());
             if best.as_ref().is_none_or(|(most, ..)| mean > *most) {
-                best = Some((mean, rule, votes));
+                best = Some((mean, rule, weight));
             }
         }
-        let Some((_, rule, votes)) = best else { continue };
+        let Some((_, rule, weight)) = best else { continue };
         // A shorter body has all answers of the longer, so that equal counts mean equal answers.
         let count = |rule: &Rule| {
             let measures = Solver::new(rule, facts, Limits::default()).ok()?.measure().value;
@@ -189,7 +189,7 @@ fn best_rules(model: &SoftModel, data: &Dataset) -> anyhow::Result<UnitResult> {
         let rule = rule.shortened(|shorter| count(shorter) == found);
         *result.best_shapes.entry(rule.shape()).or_default() += 1;
         let name = model.predicates.name(ensemble.target);
-        result.best.push(measured(&rule, votes, name, model, data, facts)?);
+        result.best.push(measured(&rule, weight, name, model, data, facts)?);
     }
     Ok(result)
 }
@@ -201,7 +201,7 @@ fn harmonic_mean(confidence: f64, coverage: f64) -> f64 {
 
 fn measured(
     rule: &Rule,
-    votes: f32,
+    weight: f32,
     target: &str,
     model: &SoftModel,
     data: &Dataset,
@@ -221,7 +221,7 @@ fn measured(
     Ok(Best {
         target: target.to_owned(),
         shape: rule.shape(),
-        weight: votes,
+        weight,
         support: measures.support,
         confidence: measures.confidence(),
         head_coverage: measures.head_coverage(),

@@ -65,7 +65,7 @@ fn engine(c: &mut Criterion) {
         });
     });
 
-    let rules = vec![SoftRule { logits: logits(&schema), loss: 1.0, vote: 1.0 }];
+    let rules = vec![SoftRule { logits: logits(&schema), loss: 1.0, weight: 1.0 }];
     let ensemble = Ensemble { target: Predicate(0), rules };
     let passing = MessagePassing { rounds: 3, engine: Engine::Auto, extraction: None };
     let mut target = SoftTarget::new(&ensemble, schema, &graph, passing);

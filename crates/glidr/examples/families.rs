@@ -8,8 +8,8 @@ fn main() -> glidr::Result<()> {
     let targets = vec!["wife".to_owned(), "uncle".to_owned()];
     let model = Training { steps: 300, targets, ..Training::default() }.run(&families)?;
     for ensemble in &model.ensembles {
-        for (rule, votes) in ensemble.extract(&model.schema, Extraction::TopP(0.25)) {
-            println!("{votes:.2}  {}", rule.show(model.names()));
+        for (rule, weight) in ensemble.extract(&model.schema, Extraction::TopP(0.25)) {
+            println!("{weight:.2}  {}", rule.show(model.names()));
         }
     }
     let ranked = Evaluation::default().run(&Soft::new(&model, &families)?, &families, &|_, _| {})?;

@@ -28,7 +28,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             let mut logits = Slots::zero(&schema);
             let value = |n: usize| ((n * n + rule * 17) as f32 * 0.7).sin() * 3.0;
             logits.iter_mut().enumerate().for_each(|(n, logit)| *logit = value(n));
-            SoftRule { logits, loss: 1.0, vote: 1.0 }
+            SoftRule { logits, loss: 1.0, weight: 1.0 }
         })
         .collect();
     let tables: Vec<Tables> =

@@ -55,7 +55,7 @@ impl Rules {
                 [m.confidence(), m.pca_confidence(), m.support as f64, m.head_coverage()]
             });
             match self.sort {
-                Sort::Votes => shown.standing(),
+                Sort::Weight => shown.standing(),
                 Sort::Confidence => counted[0],
                 Sort::Pca => counted[1],
                 Sort::Support => counted[2],
@@ -68,7 +68,7 @@ impl Rules {
     }
 }
 
-/// How far a rule agrees with the soft rule of most votes that it stands for.
+/// How far a rule agrees with the soft rule of most weight that it stands for.
 pub fn agreement(
     model: &SoftModel,
     ensemble: &Ensemble,
@@ -80,7 +80,7 @@ pub fn agreement(
         let alone = Ensemble { target: ensemble.target, rules: vec![(**alone).clone()] };
         alone.extract(&model.schema, extraction)[0].0 == shown.rule
     };
-    let soft = ensemble.rules.iter().filter(same).max_by(|a, b| a.vote.total_cmp(&b.vote));
+    let soft = ensemble.rules.iter().filter(same).max_by(|a, b| a.weight.total_cmp(&b.weight));
     let Some(soft) = soft else { return Ok(None) };
     let rounds = model.training.rounds;
     Ok(fidelity(soft, &shown.rule, model.schema, &ground.graph, rounds)?)

@@ -29,7 +29,7 @@ use crate::sources::Source;
 #[derive(Args)]
 #[command(
     after_help = "A model without searched rules has its rules taken by --scoring top-p, p = 0.25, unless told otherwise. A slot keeps the fillers within the top p of its mass, read as or; where P_true is among \
-    them, the slot asks nothing. Equal rules are one, with their votes summed.\n\n\
+    them, the slot asks nothing. Equal rules are one, with their weights summed.\n\n\
     support: answers that are facts; conf: support / answers; pca: support / answers whose head has a known tail; \
     cover: support / facts of the target; all on facts and train, and never credited with the fact asked about. \
     fidelity: the chance that an answer scores higher in the soft rule than what is no answer. \
@@ -74,7 +74,7 @@ pub struct Rules {
     #[arg(long, value_name = "COUNT")]
     min_support: Option<usize>,
     /// What rules of a target are sorted by
-    #[arg(long, value_enum, default_value = "votes")]
+    #[arg(long, value_enum, default_value = "weight")]
     sort: Sort,
     /// Precision, recall and F1 on this split too
     #[arg(long, value_enum)]
@@ -95,8 +95,8 @@ pub struct Rules {
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
 enum Sort {
-    /// Votes of the soft rules, or the weights of a text or a search
-    Votes,
+    /// Weight: of the soft rules, or in a text or a search
+    Weight,
     /// Confidence
     Confidence,
     /// Confidence where the head has a known tail
@@ -164,8 +164,8 @@ impl Rules {
         let mut rules = Vec::new();
         for ensemble in ensembles {
             let mut of_target = Vec::new();
-            for (rule, votes) in ensemble.extract(&model.schema, extraction) {
-                let shown = Shown { votes: Some(votes), ..Shown::new(rule) };
+            for (rule, weight) in ensemble.extract(&model.schema, extraction) {
+                let shown = Shown { soft_weight: Some(weight), ..Shown::new(rule) };
                 if let Some(mut shown) = self.measured(shown, ground.as_ref(), model.names())? {
                     if let (true, Some(ground)) = (self.fidelity, &ground) {
                         shown.fidelity = agreement(model, ensemble, extraction, &shown, ground)?;
@@ -260,7 +260,7 @@ impl Rules {
         let filtered = self.min_confidence.is_some() || self.min_support.is_some() || self.split.is_some();
         let plain = searched && self.format == Format::Text;
         let as_text = (plain || self.format == Format::Rules) && !output.json;
-        let measures = !self.no_measures && (!plain || output.json || filtered || self.sort != Sort::Votes);
+        let measures = !self.no_measures && (!plain || output.json || filtered || self.sort != Sort::Weight);
         let ground = listed
             .data
             .filter(|_| measures)

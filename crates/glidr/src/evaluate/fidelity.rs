@@ -26,7 +26,7 @@ pub fn fidelity(
     let solver = Solver::new(rule, graph.neighbours(), Limits::default())?;
     let mut heads: Vec<Entity> = solver.answers().value.into_iter().map(|(head, _)| head).collect();
     heads.dedup();
-    let one = Ensemble { target: rule.target, rules: vec![SoftRule { vote: 1.0, ..soft.clone() }] };
+    let one = Ensemble { target: rule.target, rules: vec![SoftRule { weight: 1.0, ..soft.clone() }] };
     let passing = MessagePassing { rounds, engine: Engine::Auto, extraction: None };
     let mut target = SoftTarget::new(&one, schema, graph.adjacency(), passing);
     let mut scored: Vec<(f32, bool)> = Vec::new();

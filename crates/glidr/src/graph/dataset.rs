@@ -20,7 +20,7 @@ pub enum Split {
     Facts,
     /// The positives in training; part of the background afterwards.
     Train,
-    /// Held out for votes and choices.
+    /// Held out for rule weights and choices.
     Valid,
     /// Held out for the final figures.
     Test,

@@ -19,11 +19,11 @@ pub struct SoftRule {
     pub logits: Logits,
     /// Mean validation loss.
     pub loss: f32,
-    /// Its say in the ensemble: l_min / l, or fitted.
-    pub vote: f32,
+    /// Its part in the score of its target: l_min / l, or learned.
+    pub weight: f32,
 }
 
-/// The rule definitions of one target, whose score is the sum of theirs by vote.
+/// The rule definitions of one target, whose score is the sum of theirs by weight.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ensemble {
     /// The predicate they define, by the model's numbers.
@@ -77,7 +77,7 @@ impl SoftModel {
     #[must_use]
     pub fn with_loss_weights(&self) -> Self {
         let mut model = self.clone();
-        model.ensembles.iter_mut().for_each(Ensemble::vote_by_loss);
+        model.ensembles.iter_mut().for_each(Ensemble::weigh_by_loss);
         model
     }
 
@@ -164,7 +164,7 @@ impl SoftModel {
 }
 
 impl Ensemble {
-    /// The weights of its rules: soft, or hard by an extraction; votes stay as they are.
+    /// The weights of its rules: soft, or hard by an extraction; rule weights stay as they are.
     pub fn weights(&self, schema: &Schema, hard: Option<Extraction>) -> Vec<Weights> {
         let weigh = |rule: &SoftRule| match hard {
             None => Slots::soft(&rule.logits, schema),
@@ -173,26 +173,26 @@ impl Ensemble {
         self.rules.iter().map(weigh).collect()
     }
 
-    /// Gives each rule the vote that its own validation loss earns, as in the paper.
+    /// Gives each rule the weight that its own validation loss earns, as in the paper.
     ///
     /// ```text
-    /// vote = l_min / l
+    /// weight = l_min / l
     /// ```
-    pub fn vote_by_loss(&mut self) {
+    pub fn weigh_by_loss(&mut self) {
         let least = self.rules.iter().map(|rule| rule.loss).fold(f32::INFINITY, f32::min);
         for rule in &mut self.rules {
-            rule.vote = if rule.loss > 0.0 { least / rule.loss } else { 1.0 };
+            rule.weight = if rule.loss > 0.0 { least / rule.loss } else { 1.0 };
         }
     }
 
-    /// Its rules as logic, most votes first; equal rules are one, with their votes summed.
+    /// Its rules as logic, highest weight first; equal rules are one, with their weights summed.
     pub fn extract(&self, schema: &Schema, extraction: Extraction) -> Vec<(Rule, f32)> {
         let mut found: Vec<(Rule, f32)> = Vec::new();
         for soft in &self.rules {
             let rule = extraction.filling(&Slots::soft(&soft.logits, schema), schema).rule(self.target);
             match found.iter_mut().find(|(known, _)| *known == rule) {
-                Some((_, votes)) => *votes += soft.vote,
-                None => found.push((rule, soft.vote)),
+                Some((_, weight)) => *weight += soft.weight,
+                None => found.push((rule, soft.weight)),
             }
         }
         found.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));

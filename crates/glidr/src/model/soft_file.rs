@@ -25,7 +25,7 @@ pub(super) struct SoftHeader {
 #[derive(Serialize, Deserialize)]
 struct TargetHeader {
     target: u32,
-    votes: Vec<f32>,
+    weights: Vec<f32>,
     losses: Vec<f32>,
 }
 
@@ -45,7 +45,7 @@ impl SoftModel {
         }
         let targets = self.ensembles.iter().map(|ensemble| TargetHeader {
             target: ensemble.target.0,
-            votes: ensemble.rules.iter().map(|rule| rule.vote).collect(),
+            weights: ensemble.rules.iter().map(|rule| rule.weight).collect(),
             losses: ensemble.rules.iter().map(|rule| rule.loss).collect(),
         });
         SoftHeader {
@@ -91,14 +91,14 @@ impl SoftHeader {
 
 impl TargetHeader {
     fn read<H>(self, path: &Path, schema: &Schema, file: &mut Container<H>) -> Result<Ensemble> {
-        let (count, target) = (self.votes.len(), Predicate(self.target));
+        let (count, target) = (self.weights.len(), Predicate(self.target));
         if target.index() >= schema.predicates || self.losses.len() != count {
-            let finding = format!("target {} does not fit the model's names or votes", target.0);
+            let finding = format!("target {} does not fit the model's names or weights", target.0);
             return Err(Error::data(path, finding));
         }
-        let mut numbers = self.votes.iter().chain(&self.losses);
+        let mut numbers = self.weights.iter().chain(&self.losses);
         if let Some(bad) = numbers.find(|number| !(number.is_finite() && **number >= 0.0)) {
-            let finding = format!("votes and losses must be finite and at least 0, but one is {bad}");
+            let finding = format!("weights and losses must be finite and at least 0, but one is {bad}");
             return Err(Error::data(path, finding));
         }
         let pairs = file.take(path, &tensor_name(target, "pairs"), &pairs_shape(schema, count))?;
@@ -110,7 +110,7 @@ impl TargetHeader {
                 owns: owns[rule * own..][..own].to_vec(),
             },
             loss: self.losses[rule],
-            vote: self.votes[rule],
+            weight: self.weights[rule],
         });
         Ok(Ensemble { target, rules: rules.collect() })
     }

@@ -56,7 +56,7 @@ impl Negative {
     }
 }
 
-/// How rules vote.
+/// How soft rules are weighed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RuleWeights {
@@ -105,7 +105,7 @@ pub struct Training {
     /// How negatives are drawn: each way equally often.
     #[serde(deserialize_with = "negatives")]
     pub negatives: Vec<Negative>,
-    /// How rules vote.
+    /// How soft rules are weighed.
     pub rule_weights: RuleWeights,
     /// Which engine passes messages.
     pub engine: Engine,

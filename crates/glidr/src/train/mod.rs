@@ -300,7 +300,7 @@ impl<'d> Run<'d> {
             .collect()
     }
 
-    /// The learned model, with votes by validation loss or fitted; `watch` is told how many targets' votes are
+    /// The learned model, with rule weights by validation loss or learned; `watch` is told how many targets' weights are
     /// fitted, of how many.
     pub fn into_model(self, watch: &(dyn Fn(usize, usize) + Sync)) -> SoftModel {
         let mut ensembles: Vec<Ensemble> =
@@ -309,10 +309,10 @@ impl<'d> Run<'d> {
             let place = self.targets.binary_search(&unit.target).expect("every unit has one of the targets");
             let rules = unit.states.iter().zip(&unit.validation);
             let rules =
-                rules.map(|(state, &loss)| SoftRule { logits: state.logits.clone(), loss, vote: 1.0 });
+                rules.map(|(state, &loss)| SoftRule { logits: state.logits.clone(), loss, weight: 1.0 });
             ensembles[place].rules.extend(rules);
         }
-        ensembles.iter_mut().for_each(Ensemble::vote_by_loss);
+        ensembles.iter_mut().for_each(Ensemble::weigh_by_loss);
         let names = self.data.names();
         let mut model = SoftModel {
             schema: self.schema,

@@ -59,8 +59,8 @@ impl SoftModel {
         let (done, all) = (AtomicUsize::new(0), self.ensembles.len());
         let fitted = |ensemble: &Ensemble| {
             let mut ensemble = ensemble.clone();
-            ensemble.vote_by_loss();
-            let mut weights: Vec<f64> = ensemble.rules.iter().map(|rule| f64::from(rule.vote)).collect();
+            ensemble.weigh_by_loss();
+            let mut weights: Vec<f64> = ensemble.rules.iter().map(|rule| f64::from(rule.weight)).collect();
             let target = data.names().predicates.find(self.predicates.name(ensemble.target));
             if let Some(target) = target.filter(|_| !weights.is_empty()) {
                 let mut soft = SoftTarget::new(&ensemble, self.schema, view.graph.adjacency(), passing);
@@ -72,7 +72,7 @@ impl SoftModel {
         };
         let weights: Vec<Vec<f64>> = self.ensembles.par_iter().map(fitted).collect();
         for (ensemble, weights) in self.ensembles.iter_mut().zip(weights) {
-            ensemble.rules.iter_mut().zip(weights).for_each(|(rule, weight)| rule.vote = weight as f32);
+            ensemble.rules.iter_mut().zip(weights).for_each(|(rule, weight)| rule.weight = weight as f32);
         }
         Ok(())
     }

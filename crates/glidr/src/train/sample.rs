@@ -84,7 +84,7 @@ impl<'d> Sampler<'d> {
     /// A validation batch: the `number`-th run of held-out facts, or of training positives where
     /// none are held out, and as many negatives.
     pub fn validation(&self, number: usize, size: usize) -> (Vec<Pair>, usize) {
-        let mut random = stream(self.seed, Purpose::Vote, [self.target.0 as u64, number as u64, 0]);
+        let mut random = stream(self.seed, Purpose::Validation, [self.target.0 as u64, number as u64, 0]);
         let from = if self.held_out.is_empty() { &self.positives } else { &self.held_out };
         let count = (size / 2).min(from.len());
         let mut pairs: Vec<Pair> = (0..count).map(|n| from[(number * count + n) % from.len()]).collect();

@@ -16,7 +16,7 @@ pub(crate) enum Purpose {
     /// A training batch: (target, step).
     Batch = 3,
     /// A validation batch: (target, number).
-    Vote = 4,
+    Validation = 4,
     /// Ties in a ranking: (query, direction).
     Tie = 5,
     /// A generated graph: (part, rule).

@@ -27,11 +27,11 @@ impl Hasher for Fnv {
     }
 }
 
-/// One number for all logits and votes of a model.
+/// One number for all logits and rule weights of a model.
 fn digest(model: &SoftModel) -> u64 {
     let mut hash = Fnv(0xcbf2_9ce4_8422_2325);
     for rule in model.ensembles.iter().flat_map(|ensemble| &ensemble.rules) {
-        let numbers = rule.logits.pairs.iter().chain(&rule.logits.owns).chain([&rule.loss, &rule.vote]);
+        let numbers = rule.logits.pairs.iter().chain(&rule.logits.owns).chain([&rule.loss, &rule.weight]);
         numbers.for_each(|number| hash.write(&number.to_bits().to_le_bytes()));
     }
     hash.finish()

@@ -17,10 +17,10 @@ pub fn model_of(data: &Dataset, variables: usize, rounds: usize, logits: &[f32])
     let schema = Schema::new(variables, names.predicates.len(), names.properties.len()).expect("in range");
     let mut next = logits.iter().cycle().copied();
     let ensembles = (0..schema.predicates as u32).map(|target| {
-        let rules = [1.0, 0.7].map(|vote| {
+        let rules = [1.0, 0.7].map(|weight| {
             let mut logits = Slots::zero(&schema);
             logits.iter_mut().for_each(|logit| *logit = next.next().expect("an endless cycle"));
-            SoftRule { logits, loss: 1.0, vote }
+            SoftRule { logits, loss: 1.0, weight }
         });
         Ensemble { target: Predicate(target), rules: rules.to_vec() }
     });

@@ -12,7 +12,7 @@ fn learned(engine: Engine, rule_weights: RuleWeights) -> SoftModel {
 }
 
 fn weights(model: &SoftModel) -> Vec<f32> {
-    model.ensembles.iter().flat_map(|ensemble| ensemble.rules.iter().map(|rule| rule.vote)).collect()
+    model.ensembles.iter().flat_map(|ensemble| ensemble.rules.iter().map(|rule| rule.weight)).collect()
 }
 
 /// The families with nothing in one of the splits.

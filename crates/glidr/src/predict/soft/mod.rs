@@ -190,7 +190,7 @@ impl Soft<'_> {
             let trace =
                 trace(weights, schema, self.graph(), pair, self.passing.rounds, detail.domain_entities);
             let trace = NamedTrace::new(&trace, self.model.names(), &self.data.names().entities);
-            soft.push(SoftEvidence::new(number + 1, rule.vote, trace));
+            soft.push(SoftEvidence::new(number + 1, rule.weight, trace));
         }
         soft.sort_by(|a, b| b.contribution.total_cmp(&a.contribution).then(b.weight.total_cmp(&a.weight)));
         soft.iter_mut().skip(detail.max_traces).for_each(|evidence| evidence.trace = None);

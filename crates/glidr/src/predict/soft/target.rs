@@ -25,7 +25,7 @@ impl<'g> SoftTarget<'g> {
         let weights = ensemble.weights(&schema, extraction);
         let rules = weights.iter().zip(&ensemble.rules);
         let rules: Vec<(Tables, f32)> =
-            rules.map(|(weights, rule)| (Tables::new(weights, schema, graph), rule.vote)).collect();
+            rules.map(|(weights, rule)| (Tables::new(weights, schema, graph), rule.weight)).collect();
         let sparse =
             (engine.chosen(graph) == Engine::Sparse).then(|| SparseQueries::new(graph, &rules, rounds));
         SoftTarget { graph, rules, rounds, sparse }

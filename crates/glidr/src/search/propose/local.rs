@@ -123,7 +123,7 @@ mod tests {
                 logits.pairs[slot * 7 + filler] = 8.0;
             }
         }
-        let soft = SoftRule { logits, loss: 1.0, vote: 1.0 };
+        let soft = SoftRule { logits, loss: 1.0, weight: 1.0 };
         let mut found = Vec::new();
         local_search(&soft, &schema, Predicate(0), 100, &mut |rule| {
             found.push(rule);
