@@ -31,12 +31,13 @@ pub enum Verdict {
 ///
 /// ```
 /// use glidr::explain::{Verdict, prove};
-/// use glidr::graph::{Neighbours, Predicate, Triple};
+/// use glidr::graph::{Neighbours, Predicate, Sizes, Triple};
 /// use glidr::rule::{Atom, Literal, Rule, Term};
 /// use glidr::solve::Limits;
 /// use glidr::Entity;
 ///
-/// let facts = Neighbours::new(Sizes { entities: 3, predicates: 2, properties: 0 }, &[Triple::new(0, 0, 1), Triple::new(1, 0, 2)], &[]);
+/// let sizes = Sizes { entities: 3, predicates: 2, properties: 0 };
+/// let facts = Neighbours::new(sizes, &[Triple::new(0, 0, 1), Triple::new(1, 0, 2)], &[]);
 /// let parent = |a, b| Literal::any_of(vec![Atom::Pair(Predicate(0), a, b)]);
 /// let rule = Rule::new(Predicate(1), &[parent(Term::X, Term::Z(1)), parent(Term::Z(1), Term::Y)]);
 /// let decide = |tail| prove(&rule, &facts, Entity(0), Entity(tail), Limits::default());

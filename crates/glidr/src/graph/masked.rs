@@ -10,9 +10,9 @@ use super::{ClassMatrix, Entity, Member, Predicate};
 /// A copy of a graph whose facts of one predicate can be hidden.
 ///
 /// ```
-/// use glidr::graph::{Triple, MaskedGraph};
-/// use glidr::{Entity, ClassMatrix, Predicate};
-/// let graph = ClassMatrix::new(Sizes { entities: 2, predicates: 2, properties: 0 }, &[Triple::new(0, 0, 1), Triple::new(0, 1, 1)], &[]);
+/// use glidr::graph::{ClassMatrix, Entity, MaskedGraph, Predicate, Sizes, Triple};
+/// let sizes = Sizes { entities: 2, predicates: 2, properties: 0 };
+/// let graph = ClassMatrix::new(sizes, &[Triple::new(0, 0, 1), Triple::new(0, 1, 1)], &[]);
 /// let mut masked = MaskedGraph::new(&graph, Predicate(0));
 /// let hidden = masked.without(&[(Entity(0), Entity(1))]);
 /// let class = hidden.class(0, 1).expect("still linked by the other predicate");

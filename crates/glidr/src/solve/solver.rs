@@ -24,13 +24,14 @@ impl<'f> Solver<'f> {
     /// Makes `rule` ready; refuses numbers that the facts lack, and what is no rule of the language.
     ///
     /// ```
-    /// use glidr::graph::{Neighbours, Predicate, Triple};
+    /// use glidr::graph::{Neighbours, Predicate, Sizes, Triple};
     /// use glidr::rule::{Atom, Literal, Rule, Term};
     /// use glidr::solve::{Limits, Solver};
     /// use glidr::Entity;
     ///
     /// // 0 is a parent of 1, and 1 of 2: who is a grandparent of whom?
-    /// let facts = Neighbours::new(Sizes { entities: 3, predicates: 2, properties: 0 }, &[Triple::new(0, 0, 1), Triple::new(1, 0, 2)], &[]);
+    /// let sizes = Sizes { entities: 3, predicates: 2, properties: 0 };
+    /// let facts = Neighbours::new(sizes, &[Triple::new(0, 0, 1), Triple::new(1, 0, 2)], &[]);
     /// let parent = |a, b| Literal::any_of(vec![Atom::Pair(Predicate(0), a, b)]);
     /// let rule = Rule::new(Predicate(1), &[parent(Term::X, Term::Z(1)), parent(Term::Z(1), Term::Y)]);
     /// let solver = Solver::new(&rule, &facts, Limits::default())?;
