@@ -20,7 +20,7 @@ pub(super) const SHARED_QUERIES: f64 = 100.0;
 /// A target with so many queries of its own chooses alone.
 const ENOUGH: usize = 400;
 /// Weights below this are dropped.
-const MIN_WEIGHT: f64 = 1e-3;
+const MIN_WEIGHT: f64 = 1e-2;
 /// Under max-plus and noisy-or of five, a rule counts only where it is among so many best.
 const BEST: usize = 10;
 

@@ -41,12 +41,13 @@ pub const REVISION: u32 = 3;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Evaluated {
-    /// Exactly on graphs of at most 5,792 entities, else by sample.
+    /// On at most `max_facts` facts and `max_negatives` negatives, which small graphs do not reach. On graphs of at most
+    /// 5,792 entities, rules of any shape are answered on the whole graph.
     #[default]
     Auto,
     /// On every query and every candidate.
     Exact,
-    /// On a sample of queries and candidates.
+    /// The same, with every rule answered query by query.
     Sampled,
 }
 
@@ -76,9 +77,9 @@ pub struct Search {
     pub max_refined: usize,
     /// Where bodies are evaluated.
     pub evaluated: Evaluated,
-    /// In a sample, facts of a target that ask, at most; three for every five of them of *valid*.
+    /// Facts of a target that ask, at most, unless evaluation is exact; three for every five of them of *valid*.
     pub max_facts: usize,
-    /// In a sample, negatives of a query for each of its answers, at most.
+    /// Negatives of a query for each of its answers, at most, unless evaluation is exact.
     pub max_negatives: usize,
     /// The most time for a target's proposals.
     pub time: Option<Duration>,
@@ -219,8 +220,8 @@ impl Search {
 }
 
 impl Context<'_> {
-    /// Whether bodies are evaluated on every query and every candidate.
-    fn is_exact(&self) -> bool {
+    /// Whether rules of any shape are answered on the whole graph.
+    fn is_small(&self) -> bool {
         let entities = self.steps.entities();
         match self.search.evaluated {
             Evaluated::Auto => entities * entities <= MAX_EXACT_PAIRS,

@@ -10,10 +10,10 @@ use crate::rule::{Rule, TargetRules, Weight, WeightedRule};
 use crate::solve::Limits;
 
 impl Context<'_> {
-    /// Drops literals that change no answer, which conjunctions and rules of local search may have, where evaluation is
-    /// exact; rules that are then one are merged. Rules not reached within a target's time stay as they are.
+    /// Drops literals that change no answer, which conjunctions and rules of local search may have, where the graph
+    /// is small; rules that are then one are merged. Rules not reached within a target's time stay as they are.
     pub(super) fn simplify(&self, chosen: &mut Chosen) {
-        if !self.is_exact() {
+        if !self.is_small() {
             return;
         }
         let target = chosen.train.target;

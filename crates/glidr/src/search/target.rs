@@ -5,12 +5,12 @@ use std::time::Instant;
 
 use rand::seq::SliceRandom;
 
-use super::Context;
 use super::body::Body;
 use super::choose::Tried;
 use super::evaluate::{Counts, Effort, Evaluator, Exact, Facts, Label, QuerySample, Sampled};
 use super::propose::{MaxPatterns, Parent, local_search, paths, patterns, similarity_paths};
 use super::select::{Conjunctions, Counted, Counting, Pool, best};
+use super::{Context, Evaluated};
 use crate::graph::{Direction, Entity, Predicate, Split};
 use crate::rule::Rule;
 use crate::solve::{Ended, Limits};
@@ -50,7 +50,7 @@ impl Context<'_> {
     /// Searches one target's rules.
     pub(super) fn search_target(&self, target: Predicate) -> Tried {
         let limits = Limits { time: self.search.time, answers: None };
-        if self.is_exact() {
+        if self.is_small() {
             let mut evaluator = Exact::new(&self.steps, target, self.irreflexive[target.index()], limits);
             self.search_by(target, &mut evaluator)
         } else {
@@ -77,8 +77,8 @@ impl Context<'_> {
         search.select()
     }
 
-    /// The queries that the target's bodies are evaluated on, and its known pairs: all of them where evaluation is
-    /// exact, else a part drawn by the seed.
+    /// The queries that the target's bodies are evaluated on, and its known pairs: all of them where that is asked for
+    /// or they are not too many, else a part drawn by the seed.
     fn sample(&self, target: Predicate) -> (QuerySample, Vec<(u32, u32)>) {
         let facts = self.steps.facts;
         let mut pairs: Vec<(u32, u32)> = facts.pairs(target).map(|(head, tail)| (head.0, tail.0)).collect();
@@ -92,7 +92,7 @@ impl Context<'_> {
         pairs.shuffle(&mut draw);
         valid.shuffle(&mut draw);
         let (mut train, mut max_negatives) = (&pairs[..], usize::MAX);
-        if !self.is_exact() {
+        if self.search.evaluated != Evaluated::Exact {
             train = &pairs[..pairs.len().min(self.search.max_facts)];
             valid.truncate(self.search.max_facts * 3 / 5);
             max_negatives = self.search.max_negatives;

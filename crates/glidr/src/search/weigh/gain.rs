@@ -1,5 +1,7 @@
 //! Reciprocal ranks on *valid*, by which aggregations are chosen.
 
+use std::cmp::Ordering;
+
 use crate::graph::Direction;
 use crate::search::evaluate::{Label, QuerySample};
 
@@ -15,26 +17,40 @@ impl QuerySample {
     pub fn gain(&self, scores: &[f64], direction: Direction) -> f64 {
         let mut gain = 0.0;
         for query in self.queries.iter().filter(|query| query.from_valid && query.direction == direction) {
-            let uncovered = self.uncovered(query);
             let sorted = |label| {
-                let mut sorted: Vec<f64> = self.labelled(query, label).map(|at| scores[at]).collect();
-                sorted.sort_by(f64::total_cmp);
+                let mut sorted: Vec<Placed> =
+                    self.labelled(query, label).map(|at| placed(scores, at)).collect();
+                sorted.sort_by(order);
                 sorted
             };
             let (answers, negatives) = (sorted(Label::Answer), sorted(Label::Negative));
-            let above_in =
-                |sorted: &[f64], score: f64| sorted.len() - sorted.partition_point(|&of| of <= score);
+            let zeros = negatives.iter().take_while(|placed| placed.0 == 0.0).count();
+            let above_in = |sorted: &[Placed], answer: &Placed| {
+                sorted.len() - sorted.partition_point(|other| order(other, answer).is_le())
+            };
             let mut fewest = usize::MAX;
-            for &score in &answers {
-                let above = above_in(&negatives, score);
-                let below = negatives.partition_point(|&of| of < score);
-                let ties = negatives.len() - above - below + if score == 0.0 { uncovered } else { 0 };
-                fewest = fewest.min(above.saturating_sub(above_in(&answers, score)));
+            for answer in &answers {
+                let (above, ties) = match answer.0 {
+                    0.0 => (negatives.len() - zeros, zeros + self.uncovered(query)),
+                    _ => (above_in(&negatives, answer), 0),
+                };
+                fewest = fewest.min(above.saturating_sub(above_in(&answers, answer)));
                 gain += expected_reciprocal_rank(fewest, ties);
             }
         }
         gain
     }
+}
+
+/// A candidate's score, and a number by which ties are broken.
+type Placed = (f64, u64);
+
+fn placed(scores: &[f64], candidate: usize) -> Placed {
+    (scores[candidate], (candidate as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15))
+}
+
+fn order(a: &Placed, b: &Placed) -> Ordering {
+    a.0.total_cmp(&b.0).then(a.1.cmp(&b.1))
 }
 
 /// The mean of 1 / rank where so many stand above, and ties are broken at random.
@@ -43,7 +59,6 @@ impl QuerySample {
 /// (1 / (t + 1)) Σ 1 / (1 + a + k),   k = 0 … t
 /// ```
 ///
-/// Taking the mean rank instead would prefer any order of tied candidates to the tie.
 fn expected_reciprocal_rank(above: usize, ties: usize) -> f64 {
     let harmonic = |n: f64| n.ln() + 0.5 / n - 1.0 / (12.0 * n * n);
     let sum = if ties <= FEW_TIES {
