@@ -154,7 +154,6 @@ pub struct Shown {
 }
 
 /// Which columns a list has.
-#[expect(clippy::struct_excessive_bools, reason = "one for each group of columns")]
 struct Columns {
     measures: bool,
     held_out: bool,
