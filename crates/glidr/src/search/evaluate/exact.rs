@@ -95,8 +95,7 @@ impl Evaluator for Exact<'_> {
     }
 
     fn simplified(&self, rule: Rule) -> Rule {
-        // A path of two steps says more with one of them, and so does a pattern of two ends.
-        if rule.body().len() < 3 || rule.min_groundings() > 1 {
+        if rule.body().len() < 2 || rule.min_groundings() > 1 {
             return rule;
         }
         let Some(answers) = self.answers(&rule) else { return rule };
