@@ -150,7 +150,7 @@ fn rules_of_a_text_are_measured_on_a_split_and_exported() {
     let rules = found["rules"].as_array().expect("rules");
     assert!(rules.iter().all(|rule| rule["held_out"]["f1"].is_f64() && rule["body"].is_array()), "{found}");
     let csv = glidr(folder.path(), "rules my.rules --format csv --target wife");
-    assert!(csv.starts_with("target,number,support,answers,confidence,"), "{csv}");
+    assert!(csv.starts_with("target,weight,support,answers,confidence,"), "{csv}");
     assert!(csv.contains("\nwife,0.25,") && csv.contains("\"wife(X, Y) :- husband(Y, X).\""), "{csv}");
     glidr(folder.path(), "rules my.rules --format prolog -o rules.pl");
     let prolog = fs::read_to_string(folder.path().join("rules.pl")).expect("the file");
