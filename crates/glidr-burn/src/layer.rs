@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use burn::backend::Dispatch;
 use burn::tensor::{Device, Tensor, TensorData, activation};
-use glidr::infer::Slots;
-use glidr::rule::Filling;
+use glidr::internals::infer::Slots;
+use glidr::internals::rule::Filling;
 use glidr::{Error, Result, Schema};
 
 use crate::kernel::{BatchFacts, Ends, GraphQueries, Problem};

@@ -5,9 +5,11 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::{Args, ValueEnum};
-use glidr::evaluate::{EvaluationReport, Metrics, Ties};
-use glidr::solve::Ended;
-use glidr::{Background, Dataset, Evaluation, Predictor, Soft, SoftModel, Split};
+use glidr::internals::evaluate::{EvaluationReport, Metrics, Ties};
+use glidr::internals::model::SoftModel;
+use glidr::internals::predict::Soft;
+use glidr::internals::solve::Ended;
+use glidr::{Background, Dataset, Evaluation, Predictor, Split};
 use serde_json::{Value, json};
 
 use crate::output::{Output, counted, table};

@@ -5,10 +5,10 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args;
-use glidr::explain::{Detail, Explanation};
-use glidr::graph::Query;
-use glidr::infer::Engine;
-use glidr::solve::Limits;
+use glidr::internals::explain::{Detail, Explanation};
+use glidr::internals::graph::Query;
+use glidr::internals::infer::Engine;
+use glidr::internals::solve::Limits;
 use glidr::{Background, Direction, Evaluation, Split};
 use serde_json::json;
 

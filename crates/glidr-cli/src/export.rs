@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::Args;
 use glidr::Background;
-use glidr::export::{Known, csv_facts, json_facts};
+use glidr::internals::export::{Known, csv_facts, json_facts};
 use serde_json::json;
 
 use crate::listing::Format;

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::Args;
-use glidr::synthetic::check_folder;
+use glidr::internals::synthetic::check_folder;
 use glidr::{Generator, Split};
 use serde_json::json;
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use glidr::util::file_kind::FileKind;
+use glidr::internals::util::file_kind::FileKind;
 use glidr::{Aggregation, Background, Dataset, Model, Split, Training};
 use serde::Serialize;
 use serde_json::json;

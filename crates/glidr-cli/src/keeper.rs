@@ -6,7 +6,9 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use glidr::{Model, Run, SoftModel};
+use glidr::Model;
+use glidr::internals::model::SoftModel;
+use glidr::internals::train::Run;
 
 /// Keeps one run's files.
 pub struct Keeper {

@@ -7,8 +7,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use clap::Args;
-use glidr::train::Ended;
-use glidr::{Dataset, Extraction, Run, SoftModel, Training};
+use glidr::internals::model::{Extraction, SoftModel};
+use glidr::internals::train::{Ended, Run};
+use glidr::{Dataset, Training};
 use serde_json::json;
 
 use crate::STOPPED;

@@ -5,12 +5,11 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::ValueEnum;
-use glidr::Rule;
-use glidr::export::{Dialect, Program, csv_rules, rule_value};
-use glidr::render::Picture;
-use glidr::rule::{Measures, RuleNames, Weight};
-use glidr::solve::{Ended, Found, HeldOut};
-use glidr::{Aggregation, WeightedRule};
+use glidr::internals::export::{Dialect, Program, csv_rules, rule_value};
+use glidr::internals::render::Picture;
+use glidr::internals::rule::{Measures, RuleNames, Weight};
+use glidr::internals::solve::{Ended, Found, HeldOut};
+use glidr::{Aggregation, Rule, WeightedRule};
 use serde_json::{Value, json};
 
 use crate::output::{Output, counted, table};

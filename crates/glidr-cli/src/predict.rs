@@ -5,14 +5,13 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use glidr::explain::{Detail, Explanation};
-use glidr::graph::Query;
-use glidr::infer::Engine;
-use glidr::predict::{Answer, top_k};
-use glidr::solve::Ended;
-use glidr::{
-    Background, Dataset, Direction, Entity, Evaluation, Predicate, Predictor, Soft, SoftModel, Split,
-};
+use glidr::internals::explain::{Detail, Explanation};
+use glidr::internals::graph::{Entity, Predicate, Query};
+use glidr::internals::infer::Engine;
+use glidr::internals::model::SoftModel;
+use glidr::internals::predict::{Answer, Soft, top_k};
+use glidr::internals::solve::Ended;
+use glidr::{Background, Dataset, Direction, Evaluation, Predictor, Split};
 use serde_json::{Value, json};
 
 use crate::output::{Output, table};

@@ -5,15 +5,14 @@ use std::sync::Arc;
 
 use anyhow::{bail, ensure};
 use clap::{Args, ValueEnum};
-use glidr::evaluate::choose_mixing_weights;
-use glidr::infer::Engine;
-use glidr::model::MixingWeight;
-use glidr::predict::MessagePassing;
-use glidr::search::Report;
-use glidr::{
-    Background, Blend, Dataset, Evaluation, Extraction, Predicate, Predictor, Rule, Rules, Search, Soft,
-    SoftModel, Split, TargetRules,
-};
+use glidr::internals::evaluate::choose_mixing_weights;
+use glidr::internals::graph::Predicate;
+use glidr::internals::infer::Engine;
+use glidr::internals::model::{Extraction, MixingWeight, SoftModel};
+use glidr::internals::predict::{Blend, MessagePassing, Rules, Soft};
+use glidr::internals::rule::TargetRules;
+use glidr::internals::search::Report;
+use glidr::{Background, Dataset, Evaluation, Predictor, Rule, Search, Split};
 
 use crate::output::Output;
 use crate::search::{self, SearchFlags};

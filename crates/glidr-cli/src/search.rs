@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use glidr::Aggregation;
-use glidr::search::{Evaluated, Searched};
-use glidr::solve::Limits;
-use glidr::{Dataset, Predicate, Rule, Search, SoftModel, Split};
+use glidr::internals::graph::Predicate;
+use glidr::internals::model::SoftModel;
+use glidr::internals::search::{Evaluated, Searched};
+use glidr::internals::solve::Limits;
+use glidr::{Aggregation, Dataset, Rule, Search, Split};
 
 use crate::output::Output;
 

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::{Args, ValueEnum};
-use glidr::infer::Engine;
-use glidr::model::{Negative, Positives, RuleWeights};
-use glidr::rule::{Clause, parse_rules};
+use glidr::internals::infer::Engine;
+use glidr::internals::model::{Negative, Positives, RuleWeights};
+use glidr::internals::rule::{Clause, parse_rules};
 use glidr::{Background, Training};
 
 /// Every setting of learning: a flag wins over the file, the file over the default.

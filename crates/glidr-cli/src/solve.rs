@@ -6,10 +6,10 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use glidr::graph::Triple;
-use glidr::rule::RuleNames;
-use glidr::solve::{Ended, Limits, Solver};
-use glidr::{Background, Dataset, Entity, Predicate};
+use glidr::internals::graph::{Entity, Predicate, Triple};
+use glidr::internals::rule::RuleNames;
+use glidr::internals::solve::{Ended, Limits, Solver};
+use glidr::{Background, Dataset};
 use serde_json::{Value, json};
 
 use crate::output::{Output, counted};
@@ -149,6 +149,6 @@ impl Solve {
 pub fn write_file(path: &Path, text: impl AsRef<[u8]>) -> anyhow::Result<()> {
     let ordinary = !path.exists() || path.is_file();
     anyhow::ensure!(ordinary, "{}: this is no ordinary file, and is not written over", path.display());
-    glidr::util::atomic_file::write(path, text)?;
+    glidr::internals::util::atomic_file::write(path, text)?;
     Ok(())
 }

@@ -5,10 +5,10 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use glidr::model::Provenance;
-use glidr::solve::Limits;
-use glidr::util::file_kind::FileKind;
-use glidr::{Background, Dataset, Extraction, Model, RuleSet, SoftModel};
+use glidr::internals::model::{Extraction, Provenance, SoftModel};
+use glidr::internals::solve::Limits;
+use glidr::internals::util::file_kind::FileKind;
+use glidr::{Background, Dataset, Model, RuleSet};
 
 use crate::output::{Output, counted};
 

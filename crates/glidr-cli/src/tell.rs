@@ -1,7 +1,7 @@
 //! Explanations in words: a rule's proof or failure, and the trace of a soft score.
 
-use glidr::explain::{NamedNarrowing, NamedTrace, NamedVerdict, RuleEvidence};
-use glidr::rule::quoted;
+use glidr::internals::explain::{NamedNarrowing, NamedTrace, NamedVerdict, RuleEvidence};
+use glidr::internals::rule::quoted;
 
 /// A rule with what it says of a pair.
 pub fn rule_text(rule: &RuleEvidence) -> String {

@@ -8,10 +8,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use glidr::graph::Vocabulary;
-use glidr::rule::{Clause, RuleNames, parse_rules};
-use glidr::solve::{Limits, Solver};
-use glidr::{Background, Dataset, Predicate, Rule, Search, Split};
+use glidr::internals::graph::{Predicate, Vocabulary};
+use glidr::internals::rule::{Clause, RuleNames, parse_rules};
+use glidr::internals::solve::{Limits, Solver};
+use glidr::{Background, Dataset, Rule, Search, Split};
 
 /// What is derived: rule, head, tail.
 type Derived = BTreeSet<(usize, String, String)>;
@@ -47,7 +47,7 @@ impl Case {
         let mut expected = Derived::new();
         for (place, rule) in rules.iter().enumerate() {
             let solver = Solver::new(rule, facts, Limits::default()).expect("a rule of the language");
-            let name = |entity: glidr::Entity| names.entities.name(entity).to_owned();
+            let name = |entity: glidr::internals::graph::Entity| names.entities.name(entity).to_owned();
             let answers = solver.answers().value;
             expected.extend(answers.into_iter().map(|(head, tail)| (place + 1, name(head), name(tail))));
         }
@@ -194,7 +194,7 @@ fn data_or_families(name: &str, folder: &Path) -> PathBuf {
     let families = Dataset::families(0);
     let names = families.names();
     for split in Split::ALL {
-        let line = |fact: &glidr::graph::Triple| {
+        let line = |fact: &glidr::internals::graph::Triple| {
             let (head, tail) = (names.entities.name(fact.head), names.entities.name(fact.tail));
             format!("{head}\t{}\t{tail}\n", names.predicates.name(fact.predicate))
         };

@@ -30,7 +30,7 @@ fn with_model() -> tempfile::TempDir {
 fn background() -> HashSet<[String; 3]> {
     let data = Dataset::families(0);
     let names = data.names();
-    let name = |entity: glidr::Entity| names.entities.name(entity).to_owned();
+    let name = |entity: glidr::internals::graph::Entity| names.entities.name(entity).to_owned();
     let facts = [Split::Facts, Split::Train].into_iter().flat_map(|split| data.split(split));
     facts
         .map(|fact| [names.predicates.name(fact.predicate).to_owned(), name(fact.head), name(fact.tail)])

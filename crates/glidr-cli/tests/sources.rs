@@ -5,8 +5,8 @@ mod common;
 use std::fs;
 
 use common::{folder, json, run, stderr, stdout};
-use glidr::model::Provenance;
-use glidr::{Dataset, Model, RuleModel, RuleSet};
+use glidr::internals::model::{Provenance, RuleModel};
+use glidr::{Dataset, Model, RuleSet};
 
 #[test]
 fn a_model_or_a_text_of_rules_will_do_for_rules_and_solve() {

@@ -3,15 +3,13 @@
 use std::sync::Arc;
 
 use anyhow::Context;
-use glidr::TargetRules;
-use glidr::evaluate::{EvaluationReport, Metrics, choose_mixing_weights};
-use glidr::model::RuleWeights;
-use glidr::predict::MessagePassing;
-use glidr::search::Searched;
-use glidr::{
-    Background, Blend, Dataset, Evaluation, Extraction, Predicate, Predictor, Rules, Soft, SoftModel, Split,
-    Training,
-};
+use glidr::internals::evaluate::{EvaluationReport, Metrics, choose_mixing_weights};
+use glidr::internals::graph::Predicate;
+use glidr::internals::model::{Extraction, RuleWeights, SoftModel};
+use glidr::internals::predict::{Blend, MessagePassing, Rules, Soft};
+use glidr::internals::rule::TargetRules;
+use glidr::internals::search::Searched;
+use glidr::{Background, Dataset, Evaluation, Predictor, Split, Training};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -75,7 +73,7 @@ impl Job {
             "scores": self.scores, "rounds": self.rounds, "search": self.search,
         });
         if matches!(self.scores, Scores::Search | Scores::Blend) {
-            unit["search_revision"] = json!(glidr::search::REVISION);
+            unit["search_revision"] = json!(glidr::internals::search::REVISION);
         }
         unit
     }

@@ -8,10 +8,10 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use glidr::model::Provenance;
-use glidr::train::Ended;
-use glidr::util::atomic_file;
-use glidr::{Dataset, Model, Run, SoftModel, Training};
+use glidr::internals::model::{Provenance, SoftModel};
+use glidr::internals::train::{Ended, Run};
+use glidr::internals::util::atomic_file;
+use glidr::{Dataset, Model, Training};
 use serde_json::{Value, json};
 
 use crate::Watch;

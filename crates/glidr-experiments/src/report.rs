@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use glidr::util::atomic_file;
+use glidr::internals::util::atomic_file;
 use serde::Serialize;
 use serde_json::Value;
 

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use glidr::graph::Neighbours;
-use glidr::render::Picture;
-use glidr::rule::{Rule, RuleNames, Shape};
-use glidr::solve::{Limits, Solver};
-use glidr::{Background, Dataset, Entity, Extraction, SoftModel, Split, Training};
+use glidr::internals::graph::{Entity, Neighbours};
+use glidr::internals::model::{Extraction, SoftModel};
+use glidr::internals::render::Picture;
+use glidr::internals::rule::{Rule, RuleNames, Shape};
+use glidr::internals::solve::{Limits, Solver};
+use glidr::{Background, Dataset, Split, Training};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 

@@ -4,14 +4,12 @@
 //! benchmark needs no files and runs the same everywhere.
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use glidr::graph::{Direction, Query, Sizes, Triple};
-use glidr::infer::{Batch, Engine, Slots, Tables, Tape};
-use glidr::predict::{Exhaustive, MessagePassing, SoftTarget, top_k};
-use glidr::rule::Schema;
-use glidr::train::pairwise_logistic;
-use glidr::{
-    ClassMatrix, Dataset, Ensemble, Entity, Evaluation, Predicate, Predictor, Soft, SoftRule, Training,
-};
+use glidr::internals::graph::{ClassMatrix, Direction, Entity, Predicate, Query, Sizes, Triple};
+use glidr::internals::infer::{Batch, Engine, Slots, Tables, Tape};
+use glidr::internals::model::{Ensemble, SoftRule};
+use glidr::internals::predict::{Exhaustive, MessagePassing, Soft, SoftTarget, top_k};
+use glidr::internals::train::pairwise_logistic;
+use glidr::{Dataset, Evaluation, Predictor, Schema, Training};
 
 const PEOPLE: u32 = 600;
 

@@ -10,12 +10,11 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use glidr::graph::{Sizes, Triple};
-use glidr::infer::{Slots, Sparse, Tables};
-use glidr::predict::{Exhaustive, MessagePassing};
-use glidr::rule::Schema;
-use glidr::train::pairwise_logistic;
-use glidr::{Background, ClassMatrix, Dataset, Entity, Evaluation, Predictor, Run, Soft, Split, Training};
+use glidr::internals::graph::{ClassMatrix, Entity, Sizes, Triple};
+use glidr::internals::infer::{Slots, Sparse, Tables};
+use glidr::internals::predict::{Exhaustive, MessagePassing, Soft};
+use glidr::internals::train::{Run, pairwise_logistic};
+use glidr::{Background, Dataset, Evaluation, Predictor, Schema, Split, Training};
 
 /// Numbers that look random and are the same everywhere.
 struct Numbers(u64);

@@ -1,7 +1,9 @@
 //! Learns two predicates of the built-in families and prints their rules.
 #![expect(clippy::print_stdout, reason = "an example shows what it found")]
 
-use glidr::{Dataset, Evaluation, Extraction, Soft, Training};
+use glidr::internals::model::Extraction;
+use glidr::internals::predict::Soft;
+use glidr::{Dataset, Evaluation, Training};
 
 fn main() -> glidr::Result<()> {
     let families = Dataset::families(0);

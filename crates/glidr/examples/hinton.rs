@@ -2,9 +2,10 @@
 //! held out of the background, on how many predicates every true pair scores above every false one.
 #![expect(clippy::print_stdout, reason = "an example shows what it found")]
 
-use glidr::model::Positives;
-use glidr::predict::{MessagePassing, SoftTarget};
-use glidr::{Background, Dataset, Entity, Evaluation, Soft, Split, Training};
+use glidr::internals::graph::Entity;
+use glidr::internals::model::Positives;
+use glidr::internals::predict::{MessagePassing, Soft, SoftTarget};
+use glidr::{Background, Dataset, Evaluation, Split, Training};
 
 fn main() -> glidr::Result<()> {
     println!("the paper's settings");

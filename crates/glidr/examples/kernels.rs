@@ -4,11 +4,11 @@
 
 use std::error::Error;
 
-use glidr::graph::{Direction, Query, Sizes, Triple};
-use glidr::infer::{Engine, Slots, Sparse, Tables};
-use glidr::predict::{MessagePassing, SoftTarget, top_k};
-use glidr::rule::Schema;
-use glidr::{ClassMatrix, Ensemble, Entity, Predicate, SoftRule};
+use glidr::Schema;
+use glidr::internals::graph::{ClassMatrix, Direction, Entity, Predicate, Query, Sizes, Triple};
+use glidr::internals::infer::{Engine, Slots, Sparse, Tables};
+use glidr::internals::model::{Ensemble, SoftRule};
+use glidr::internals::predict::{MessagePassing, SoftTarget, top_k};
 
 const ENTITIES: u32 = 5_000;
 

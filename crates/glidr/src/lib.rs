@@ -1,28 +1,74 @@
 #![doc = include_str!("../README.md")]
 
-pub mod error;
-pub mod evaluate;
-pub mod explain;
-pub mod export;
-pub mod graph;
-pub mod infer;
-pub mod model;
-pub mod predict;
-pub mod render;
-pub mod rule;
-pub mod search;
-pub mod solve;
-pub mod synthetic;
-pub mod train;
-pub mod util;
+mod error;
+mod evaluate;
+mod explain;
+mod export;
+mod graph;
+mod infer;
+mod model;
+mod predict;
+mod render;
+mod rule;
+mod search;
+mod solve;
+mod synthetic;
+mod train;
+mod util;
 
 pub use error::{Error, Result};
-pub use evaluate::Evaluation;
-pub use graph::{Background, ClassMatrix, Dataset, Direction, Entity, Predicate, Property, Split};
-pub use infer::Outcome;
-pub use model::{Ensemble, Extraction, Model, RuleModel, SoftModel, SoftRule, Training};
-pub use predict::{Blend, Predictor, Rules, Soft};
-pub use rule::{Aggregation, Rule, RuleSet, Schema, TargetRules, WeightedRule};
+pub use evaluate::{Evaluation, EvaluationReport};
+pub use explain::Explanation;
+pub use graph::{Background, Dataset, Direction, Split};
+pub use model::{Model, Training};
+pub use predict::{Answer, Predictor};
+pub use rule::{Aggregation, Rule, RuleSet, Schema, WeightedRule};
 pub use search::Search;
 pub use synthetic::Generator;
-pub use train::Run;
+
+/// The rooms of the library, for the crates and tests beside it. Nothing here is promised to stay.
+#[doc(hidden)]
+pub mod internals {
+    pub mod evaluate {
+        pub use crate::evaluate::*;
+    }
+    pub mod explain {
+        pub use crate::explain::*;
+    }
+    pub mod export {
+        pub use crate::export::*;
+    }
+    pub mod graph {
+        pub use crate::graph::*;
+    }
+    pub mod infer {
+        pub use crate::infer::*;
+    }
+    pub mod model {
+        pub use crate::model::*;
+    }
+    pub mod predict {
+        pub use crate::predict::*;
+    }
+    pub mod render {
+        pub use crate::render::*;
+    }
+    pub mod rule {
+        pub use crate::rule::*;
+    }
+    pub mod search {
+        pub use crate::search::*;
+    }
+    pub mod solve {
+        pub use crate::solve::*;
+    }
+    pub mod synthetic {
+        pub use crate::synthetic::*;
+    }
+    pub mod train {
+        pub use crate::train::*;
+    }
+    pub mod util {
+        pub use crate::util::*;
+    }
+}

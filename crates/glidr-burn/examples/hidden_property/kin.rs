@@ -6,9 +6,11 @@
 //! `uncle(X, Y) :- sibling(X, Z1), parent(Z1, Y), male(X).`
 
 use burn::tensor::{Device, Tensor, TensorData, activation};
-use glidr::infer::Slots;
-use glidr::rule::{Filler, Filling};
-use glidr::{Extraction, Predicate, Property, Result, Rule, Schema};
+use glidr::internals::graph::{Predicate, Property};
+use glidr::internals::infer::Slots;
+use glidr::internals::model::Extraction;
+use glidr::internals::rule::{Filler, Filling};
+use glidr::{Result, Rule, Schema};
 use rand::RngExt;
 
 use glidr_burn::layer::{self, Pair, Queries, SlotWeights, SoftFacts, numbers};

@@ -4,8 +4,8 @@
 
 mod kin;
 
-use glidr::graph::Names;
-use glidr::rule::RuleNames;
+use glidr::internals::graph::Names;
+use glidr::internals::rule::RuleNames;
 use kin::{Families, Target, learn, planted};
 
 fn main() -> glidr::Result<()> {

@@ -1,10 +1,10 @@
 //! Learned predicates beside known facts, learned rules beside fixed ones, and the layer beside glidr.
 
 use burn::tensor::{Device, Tensor, TensorData};
-use glidr::graph::{Sizes, Triple};
-use glidr::infer::{Batch, Slots, Tables, Tape};
-use glidr::rule::{Filler, Filling};
-use glidr::{ClassMatrix, Entity, Predicate, Schema};
+use glidr::Schema;
+use glidr::internals::graph::{ClassMatrix, Entity, Predicate, Sizes, Triple};
+use glidr::internals::infer::{Batch, Slots, Tables, Tape};
+use glidr::internals::rule::{Filler, Filling};
 use glidr_burn::layer::{Pair, Queries, SlotWeights, SoftFacts, domains, numbers, scores};
 use glidr_burn::random::{Purpose, normal, stream};
 

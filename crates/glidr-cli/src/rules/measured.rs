@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use glidr::evaluate::fidelity;
-use glidr::graph::KnowledgeGraph;
-use glidr::rule::RuleNames;
-use glidr::solve::{Limits, Solver};
-use glidr::{Dataset, Ensemble, Entity, Extraction, SoftModel, Split};
+use glidr::internals::evaluate::fidelity;
+use glidr::internals::graph::{Entity, KnowledgeGraph};
+use glidr::internals::model::{Ensemble, Extraction, SoftModel};
+use glidr::internals::rule::RuleNames;
+use glidr::internals::solve::{Limits, Solver};
+use glidr::{Dataset, Split};
 
 use super::{HeldOutSplit, Rules, Sort};
 use crate::listing::Shown;
@@ -76,7 +77,7 @@ pub fn agreement(
     shown: &Shown,
     ground: &Ground,
 ) -> anyhow::Result<Option<f64>> {
-    let same = |alone: &&glidr::SoftRule| {
+    let same = |alone: &&glidr::internals::model::SoftRule| {
         let alone = Ensemble { target: ensemble.target, rules: vec![(**alone).clone()] };
         alone.extract(&model.schema, extraction)[0].0 == shown.rule
     };

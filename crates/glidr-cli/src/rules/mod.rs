@@ -7,12 +7,11 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
-use glidr::graph::Vocabulary;
-use glidr::rule::RuleNames;
-use glidr::solve::{Ended, Found};
-use glidr::{
-    Aggregation, Background, Dataset, Ensemble, Extraction, Predicate, RuleModel, RuleSet, TargetRules,
-};
+use glidr::internals::graph::{Predicate, Vocabulary};
+use glidr::internals::model::{Ensemble, Extraction, RuleModel};
+use glidr::internals::rule::{RuleNames, TargetRules};
+use glidr::internals::solve::{Ended, Found};
+use glidr::{Aggregation, Background, Dataset, RuleSet};
 use measured::{Ground, agreement};
 use serde_json::json;
 

@@ -4,9 +4,10 @@ use std::fs;
 use std::path::Path;
 
 use burn::tensor::Device;
-use glidr::infer::Slots;
-use glidr::rule::{Filler, Filling};
-use glidr::{Error, Extraction, Result};
+use glidr::internals::infer::Slots;
+use glidr::internals::model::Extraction;
+use glidr::internals::rule::{Filler, Filling};
+use glidr::{Error, Result};
 use glidr_burn::layer::numbers;
 
 use super::confusion::Confusion;
@@ -77,7 +78,7 @@ pub fn draw(run: &Run, digits: &Digits, confusion: Option<&Confusion>, folder: &
 }
 
 fn write(folder: &Path, name: &str, picture: &Picture) -> Result<()> {
-    glidr::util::atomic_file::write(&folder.join(name), picture.text())
+    glidr::internals::util::atomic_file::write(&folder.join(name), picture.text())
 }
 
 /// An SVG in the making.

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use burn::tensor::Device;
-use glidr::model::container::{Container, Tensor};
+use glidr::internals::model::{container::Container, container::Tensor};
 use glidr::{Error, Result};
 use glidr_burn::layer::numbers;
 use glidr_burn::parameters::Parameters;

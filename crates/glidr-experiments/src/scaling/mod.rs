@@ -5,8 +5,9 @@ mod report;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use glidr::train::Ended;
-use glidr::{Evaluation, Generator, Run, Soft, Training};
+use glidr::internals::predict::Soft;
+use glidr::internals::train::{Ended, Run};
+use glidr::{Evaluation, Generator, Training};
 use report::report;
 use serde::{Deserialize, Serialize};
 

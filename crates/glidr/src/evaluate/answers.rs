@@ -15,8 +15,8 @@ impl Answers {
     /// The answers that `facts` give, each fact to a query in both directions.
     ///
     /// ```
-    /// use glidr::evaluate::Answers;
-    /// use glidr::graph::{Direction, Entity, Query, Triple};
+    /// use glidr::internals::evaluate::Answers;
+    /// use glidr::internals::graph::{Direction, Entity, Query, Triple};
     /// let facts = [Triple::new(0, 0, 2), Triple::new(0, 0, 1), Triple::new(3, 0, 1)];
     /// let (query, _) = Query::of(facts[0], Direction::Tail);
     /// let answers = Answers::of(facts);

@@ -21,7 +21,7 @@ impl Metrics {
     /// Counts over `ranks`, each at least 1; all zero where there are none.
     ///
     /// ```
-    /// use glidr::evaluate::Metrics;
+    /// use glidr::internals::evaluate::Metrics;
     /// let metrics = Metrics::of(&[1.0, 2.0, 4.0, 20.0]);
     /// assert_eq!((metrics.mrr, metrics.hits1, metrics.hits3, metrics.hits10), (0.45, 0.25, 0.5, 0.75));
     /// ```

@@ -123,7 +123,8 @@ impl Evaluation {
     /// ranked, of how many.
     ///
     /// ```
-    /// use glidr::{Dataset, Evaluation, RuleSet, Rules};
+    /// use glidr::internals::predict::Rules;
+    /// use glidr::{Dataset, Evaluation, RuleSet};
     /// let families = Dataset::families(0);
     /// let text = "1.0 :: uncle(X, Y) :- aunt(Z, Y), husband(X, Z).";
     /// let rules = RuleSet::parse("own rules", text, families.names())?;

@@ -30,11 +30,10 @@ pub enum Verdict {
 /// Decides `rule` for one pair.
 ///
 /// ```
-/// use glidr::explain::{Verdict, prove};
-/// use glidr::graph::{Neighbours, Predicate, Sizes, Triple};
-/// use glidr::rule::{Atom, Literal, Rule, Term};
-/// use glidr::solve::Limits;
-/// use glidr::Entity;
+/// use glidr::internals::explain::{Verdict, prove};
+/// use glidr::internals::graph::{Entity, Neighbours, Predicate, Sizes, Triple};
+/// use glidr::internals::rule::{Atom, Literal, Rule, Term};
+/// use glidr::internals::solve::Limits;
 ///
 /// let sizes = Sizes { entities: 3, predicates: 2, properties: 0 };
 /// let facts = Neighbours::new(sizes, &[Triple::new(0, 0, 1), Triple::new(1, 0, 2)], &[]);

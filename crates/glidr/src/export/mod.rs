@@ -102,9 +102,9 @@ impl Dialect {
     /// The rules as a text of this language; refuses names that it cannot hold.
     ///
     /// ```
-    /// use glidr::export::{Dialect, Program};
-    /// use glidr::graph::{Names, Predicate};
-    /// use glidr::rule::{Atom, Literal, Rule, RuleNames, Term};
+    /// use glidr::internals::export::{Dialect, Program};
+    /// use glidr::internals::graph::{Names, Predicate};
+    /// use glidr::internals::rule::{Atom, Literal, Rule, RuleNames, Term};
     ///
     /// let predicates = Names::new(["wife", "husband of"]);
     /// let names = RuleNames { predicates: &predicates, properties: &Names::default(), entities: None };

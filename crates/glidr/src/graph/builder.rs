@@ -19,7 +19,7 @@ const BATCH: usize = 256;
 /// Collects facts by name, split by split.
 ///
 /// ```
-/// use glidr::graph::DatasetBuilder;
+/// use glidr::internals::graph::DatasetBuilder;
 /// use glidr::{Dataset, Split};
 /// let data: Dataset = DatasetBuilder::new("a small family")
 ///     .triples(Split::Facts, [("Ann", "mother", "Bob"), ("Bob", "father", "Eve")])

@@ -10,8 +10,7 @@ use super::{ClassMatrix, Neighbours, PropertyFact, Sizes, Triple};
 /// Facts and their indices. Threads may share it: an index is built once, by the first who asks.
 ///
 /// ```
-/// use glidr::graph::{KnowledgeGraph, Sizes, Triple};
-/// use glidr::{Entity, Predicate};
+/// use glidr::internals::graph::{Entity, KnowledgeGraph, Predicate, Sizes, Triple};
 /// let sizes = Sizes { entities: 3, predicates: 1, properties: 0 };
 /// let graph = KnowledgeGraph::new(sizes, vec![Triple::new(0, 0, 1), Triple::new(0, 0, 2)], Vec::new());
 /// assert_eq!(graph.neighbours().tails(Predicate(0), Entity(0)), [1, 2]);

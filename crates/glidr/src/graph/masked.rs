@@ -10,7 +10,7 @@ use super::{ClassMatrix, Entity, Member, Predicate};
 /// A copy of a graph whose facts of one predicate can be hidden.
 ///
 /// ```
-/// use glidr::graph::{ClassMatrix, Entity, MaskedGraph, Predicate, Sizes, Triple};
+/// use glidr::internals::graph::{ClassMatrix, Entity, MaskedGraph, Predicate, Sizes, Triple};
 /// let sizes = Sizes { entities: 2, predicates: 2, properties: 0 };
 /// let graph = ClassMatrix::new(sizes, &[Triple::new(0, 0, 1), Triple::new(0, 1, 1)], &[]);
 /// let mut masked = MaskedGraph::new(&graph, Predicate(0));

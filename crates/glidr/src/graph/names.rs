@@ -15,8 +15,7 @@ const FEW: usize = 5;
 /// A list of distinct names, each with its number: of entities, predicates or properties.
 ///
 /// ```
-/// use glidr::Predicate;
-/// use glidr::graph::Names;
+/// use glidr::internals::graph::{Names, Predicate};
 /// let names: Names<Predicate> = Names::new(["uncle", "aunt"]);
 /// assert_eq!(names.find("aunt"), Some(Predicate(1)));
 /// assert_eq!(names.name(Predicate(0)), "uncle");

@@ -54,7 +54,7 @@ pub struct MixingWeight {
 /// What was learned from some data: soft rules, searched rules, or both.
 ///
 /// ```
-/// use glidr::model::Provenance;
+/// use glidr::internals::model::Provenance;
 /// use glidr::{Dataset, Model, Training};
 /// let families = Dataset::families(0);
 /// let training = Training { steps: 20, rules: 2, targets: vec!["uncle".into()], ..Training::default() };

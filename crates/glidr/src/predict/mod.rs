@@ -60,9 +60,10 @@ pub trait Predictor: Send + Sync {
     /// fact.
     ///
     /// ```
-    /// use glidr::explain::Detail;
-    /// use glidr::graph::Query;
-    /// use glidr::{Dataset, Direction, Predictor, RuleSet, Rules};
+    /// use glidr::internals::explain::Detail;
+    /// use glidr::internals::graph::Query;
+    /// use glidr::internals::predict::Rules;
+    /// use glidr::{Dataset, Direction, Predictor, RuleSet};
     /// let families = Dataset::families(0);
     /// let names = families.names();
     /// let rules = RuleSet::parse("own rules", "1.0 :: wife(X, Y) :- husband(Y, X).", names)?;

@@ -24,10 +24,9 @@ impl<'f> Solver<'f> {
     /// Makes `rule` ready; refuses numbers that the facts lack, and what is no rule of the language.
     ///
     /// ```
-    /// use glidr::graph::{Neighbours, Predicate, Sizes, Triple};
-    /// use glidr::rule::{Atom, Literal, Rule, Term};
-    /// use glidr::solve::{Limits, Solver};
-    /// use glidr::Entity;
+    /// use glidr::internals::graph::{Entity, Neighbours, Predicate, Sizes, Triple};
+    /// use glidr::internals::rule::{Atom, Literal, Rule, Term};
+    /// use glidr::internals::solve::{Limits, Solver};
     ///
     /// // 0 is a parent of 1, and 1 of 2: who is a grandparent of whom?
     /// let sizes = Sizes { entities: 3, predicates: 2, properties: 0 };

@@ -59,7 +59,7 @@ impl Generated {
                     }
                 }
                 for fact in self.data.split(split) {
-                    let name = |entity: crate::Entity| names.entities.name(entity);
+                    let name = |entity: crate::graph::Entity| names.entities.name(entity);
                     let predicate = names.predicates.name(fact.predicate);
                     writeln!(out, "{}\t{predicate}\t{}", name(fact.head), name(fact.tail))?;
                 }

@@ -7,7 +7,7 @@
 /// ```
 ///
 /// ```
-/// use glidr::train::pairwise_logistic;
+/// use glidr::internals::train::pairwise_logistic;
 /// let (loss, gradient) = pairwise_logistic(&[1.0, 0.0], 1);
 /// assert!((loss - 0.313_262).abs() < 1e-6);
 /// assert!(gradient[0] < 0.0 && gradient[1] > 0.0);

@@ -1,6 +1,6 @@
 //! The hand-written adjoint against finite differences of the slow twin.
 
-use glidr::infer::{Batch, Slots, Sparse, Tables, Tape};
+use glidr::internals::infer::{Batch, Slots, Sparse, Tables, Tape};
 use proptest::prelude::*;
 
 use crate::twin::{World, worlds};

@@ -2,15 +2,13 @@
 
 use std::sync::Arc;
 
-use glidr::evaluate::{EvaluationReport, Ties, choose_mixing_weights};
-use glidr::explain::{Detail, NamedVerdict};
-use glidr::graph::{Query, Triple};
-use glidr::model::MixingWeight;
-use glidr::predict::{Exhaustive, top_k};
-use glidr::{
-    Blend, Dataset, Direction, Evaluation, Generator, Predicate, Predictor, Rules, Search, Soft, SoftModel,
-    Split, TargetRules, Training,
-};
+use glidr::internals::evaluate::{EvaluationReport, Ties, choose_mixing_weights};
+use glidr::internals::explain::{Detail, NamedVerdict};
+use glidr::internals::graph::{Predicate, Query, Triple};
+use glidr::internals::model::{MixingWeight, SoftModel};
+use glidr::internals::predict::{Blend, Exhaustive, Rules, Soft, top_k};
+use glidr::internals::rule::TargetRules;
+use glidr::{Dataset, Direction, Evaluation, Generator, Predictor, Search, Split, Training};
 
 use crate::ranking::evaluate;
 

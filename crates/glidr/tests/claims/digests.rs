@@ -2,9 +2,9 @@
 
 use std::hash::Hasher;
 
-use glidr::infer::Engine;
-use glidr::model::Positives;
-use glidr::{Dataset, SoftModel, Training};
+use glidr::internals::infer::Engine;
+use glidr::internals::model::{Positives, SoftModel};
+use glidr::{Dataset, Training};
 
 use crate::beside;
 

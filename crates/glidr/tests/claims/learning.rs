@@ -2,10 +2,11 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use glidr::infer::{Engine, Slots};
-use glidr::model::{Positives, Provenance};
-use glidr::train::Ended;
-use glidr::{Dataset, Evaluation, Extraction, Model, Run, Soft, SoftModel, Training};
+use glidr::internals::infer::{Engine, Slots};
+use glidr::internals::model::{Extraction, Positives, Provenance, SoftModel};
+use glidr::internals::predict::Soft;
+use glidr::internals::train::{Ended, Run};
+use glidr::{Dataset, Evaluation, Model, Training};
 
 fn quick() -> Training {
     Training {
@@ -257,7 +258,7 @@ fn a_property_can_decide_a_rule() {
         Training { variables: 2, steps: 400, rules: 2, targets: vec!["likes".into()], ..Training::default() };
     let model = training.run(&data).expect("sound settings");
     let likes = model.target("likes").expect("a target");
-    let rules = likes.extract(&model.schema, glidr::Extraction::Argmax);
+    let rules = likes.extract(&model.schema, glidr::internals::model::Extraction::Argmax);
     assert_eq!(rules[0].0.show(model.names()), "likes(X, Y) :- friend(X, Y), musical(Y).");
     let soft = Soft::new(&model, &data).expect("its own data");
     let ranked = Evaluation::default().run(&soft, &data, &|_, _| {}).expect("there are test facts");

@@ -3,12 +3,10 @@
 use std::path::Path;
 use std::sync::OnceLock;
 
-use glidr::model::{MixingWeight, Provenance};
-use glidr::rule::Weight;
-use glidr::{
-    Aggregation, Dataset, Model, Predicate, RuleModel, RuleSet, SoftModel, TargetRules, Training,
-    WeightedRule,
-};
+use glidr::internals::graph::Predicate;
+use glidr::internals::model::{MixingWeight, Provenance, RuleModel, SoftModel};
+use glidr::internals::rule::{TargetRules, Weight};
+use glidr::{Aggregation, Dataset, Model, RuleSet, Training, WeightedRule};
 use proptest::prelude::*;
 
 use crate::rule_sets::rule_set;

@@ -2,10 +2,9 @@
 //!
 //! Reads `oracle/scores.json` beside the project, or the file that `GLIDR_ORACLE` names.
 
-use glidr::graph::{Sizes, Triple};
-use glidr::infer::{Batch, Slots, Tables, Tape};
-use glidr::rule::Schema;
-use glidr::{ClassMatrix, Entity};
+use glidr::Schema;
+use glidr::internals::graph::{ClassMatrix, Entity, Sizes, Triple};
+use glidr::internals::infer::{Batch, Slots, Tables, Tape};
 use serde::Deserialize;
 
 #[derive(Deserialize)]

@@ -1,9 +1,9 @@
 //! The paper's own claims, in the hard setting.
 
-use glidr::graph::{Sizes, Triple};
-use glidr::infer::{Batch, Outcome, Slots, Tables, Tape};
-use glidr::rule::{Filler, Filling, Schema};
-use glidr::{ClassMatrix, Entity, Predicate};
+use glidr::Schema;
+use glidr::internals::graph::{ClassMatrix, Entity, Predicate, Sizes, Triple};
+use glidr::internals::infer::{Batch, Outcome, Slots, Tables, Tape};
+use glidr::internals::rule::{Filler, Filling};
 
 /// Passes messages until settled; the score of one pair under a filled schema.
 fn settle(graph: &ClassMatrix, filling: &Filling, head: u32, tail: u32) -> (f32, Outcome) {

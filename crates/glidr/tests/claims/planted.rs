@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use glidr::Background;
-use glidr::rule::Rule;
-use glidr::solve::{Limits, Solver};
-use glidr::{Entity, Extraction, Generator, Search, Training};
+use glidr::internals::graph::Entity;
+use glidr::internals::model::Extraction;
+use glidr::internals::rule::Rule;
+use glidr::internals::solve::{Limits, Solver};
+use glidr::{Background, Generator, Search, Training};
 
 type Pairs = BTreeSet<(Entity, Entity)>;
 

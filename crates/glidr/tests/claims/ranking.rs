@@ -1,14 +1,11 @@
 //! Ranking by bounds gives the very ranks of scoring every candidate.
 
-use glidr::evaluate::{EvaluationReport, Rank, Ties};
-use glidr::graph::{Direction, Query};
-use glidr::infer::{Engine, Slots};
-use glidr::predict::{Exhaustive, MessagePassing, top_k};
-use glidr::rule::Schema;
-use glidr::{
-    Background, Dataset, Ensemble, Entity, Evaluation, Extraction, Predicate, Predictor, Soft, SoftModel,
-    SoftRule, Split, Training,
-};
+use glidr::internals::evaluate::{EvaluationReport, Rank, Ties};
+use glidr::internals::graph::{Direction, Entity, Predicate, Query};
+use glidr::internals::infer::{Engine, Slots};
+use glidr::internals::model::{Ensemble, Extraction, SoftModel, SoftRule};
+use glidr::internals::predict::{Exhaustive, MessagePassing, Soft, top_k};
+use glidr::{Background, Dataset, Evaluation, Predictor, Schema, Split, Training};
 use proptest::prelude::*;
 
 /// A model with the given logits for every predicate of `data`, as if it had been learned.

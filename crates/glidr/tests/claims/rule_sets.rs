@@ -1,9 +1,9 @@
 //! Sets of rules: written and read back, renumbered, and counted.
 
-use glidr::graph::{Names, Vocabulary};
-use glidr::rule::{Measures, Weight};
-use glidr::solve::Limits;
-use glidr::{Aggregation, Background, Dataset, Predicate, RuleSet, TargetRules, WeightedRule};
+use glidr::internals::graph::{Names, Predicate, Vocabulary};
+use glidr::internals::rule::{Measures, TargetRules, Weight};
+use glidr::internals::solve::Limits;
+use glidr::{Aggregation, Background, Dataset, RuleSet, WeightedRule};
 use proptest::prelude::*;
 
 use crate::text::{measures, rule, vocabulary};

@@ -1,8 +1,8 @@
 //! Learned rule weights: fitted to *valid*, and to nothing else.
 
-use glidr::infer::Engine;
-use glidr::model::RuleWeights;
-use glidr::{Dataset, SoftModel, Split, Training};
+use glidr::internals::infer::Engine;
+use glidr::internals::model::{RuleWeights, SoftModel};
+use glidr::{Dataset, Split, Training};
 
 fn learned(engine: Engine, rule_weights: RuleWeights) -> SoftModel {
     let targets = vec!["uncle".into(), "sister".into()];

@@ -2,14 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use glidr::Aggregation;
-use glidr::graph::{Direction, Query};
-use glidr::rule::{Filler, Measures, Weight};
-use glidr::solve::{Limits, Solver};
-use glidr::{
-    Background, Dataset, Entity, Evaluation, Extraction, Predicate, Predictor, Rule, Rules, Search, Training,
-    WeightedRule,
-};
+use glidr::internals::graph::{Direction, Entity, Predicate, Query};
+use glidr::internals::model::Extraction;
+use glidr::internals::predict::Rules;
+use glidr::internals::rule::{Filler, Measures, Weight};
+use glidr::internals::solve::{Limits, Solver};
+use glidr::{Aggregation, Background, Dataset, Evaluation, Predictor, Rule, Search, Training, WeightedRule};
 
 /// Two hundred people in families of five: parents, children, and *grandparent* to be found.
 fn generations() -> Dataset {
@@ -280,5 +278,5 @@ fn a_search_that_runs_out_of_time_says_so() {
     let target = data.names().predicate("lives").expect("a predicate");
     let search = Search { time: Some(std::time::Duration::from_nanos(1)), ..Search::default() };
     let searched = search.run(&data, None, &[], &[target], &|_| {}).expect("sound");
-    assert_eq!(searched.reports[0].ended, glidr::solve::Ended::TimeLimit);
+    assert_eq!(searched.reports[0].ended, glidr::internals::solve::Ended::TimeLimit);
 }

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use glidr::graph::{KnowledgeGraph, Neighbours, PropertyFact, Sizes, Triple};
-use glidr::rule::{Atom, Literal, Rule, Term};
-use glidr::solve::{Ended, Limits, Solver};
-use glidr::{Entity, Predicate, Property};
+use glidr::internals::graph::{
+    Entity, KnowledgeGraph, Neighbours, Predicate, Property, PropertyFact, Sizes, Triple,
+};
+use glidr::internals::rule::{Atom, Literal, Rule, Term};
+use glidr::internals::solve::{Ended, Limits, Solver};
 use proptest::prelude::*;
 
 const ENTITIES: u32 = 5;

@@ -1,9 +1,8 @@
 //! The sparse engine against the plain one: profile and rise give the same scores and derivatives.
 
-use glidr::graph::{PropertyFact, Sizes, Triple};
-use glidr::infer::{Batch, Logits, Slots, Sparse, Tables, Tape};
-use glidr::rule::Schema;
-use glidr::{ClassMatrix, Entity, Property};
+use glidr::Schema;
+use glidr::internals::graph::{ClassMatrix, Entity, Property, PropertyFact, Sizes, Triple};
+use glidr::internals::infer::{Batch, Logits, Slots, Sparse, Tables, Tape};
 use proptest::prelude::*;
 
 use crate::twin::worlds;

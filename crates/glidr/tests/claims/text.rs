@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use glidr::graph::{Id, Names, Vocabulary};
-use glidr::rule::{Atom, Clause, Literal, Measures, Rule, RuleNames, Term, Weight, parse_rules};
-use glidr::{Dataset, Entity, Predicate, Property};
+use glidr::Dataset;
+use glidr::internals::graph::{Entity, Id, Names, Predicate, Property, Vocabulary};
+use glidr::internals::rule::{Atom, Clause, Literal, Measures, Rule, RuleNames, Term, Weight, parse_rules};
 use proptest::prelude::*;
 
 fn one(text: &str, names: &Vocabulary) -> glidr::Result<Rule> {

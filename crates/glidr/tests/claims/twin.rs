@@ -1,9 +1,8 @@
 //! The slow twin: the paper's equations in order, dense, in f64, no cleverness.
 
-use glidr::graph::{PropertyFact, Sizes, Triple};
-use glidr::infer::{Batch, Slots, Tables, Tape};
-use glidr::rule::Schema;
-use glidr::{ClassMatrix, Entity, Property};
+use glidr::Schema;
+use glidr::internals::graph::{ClassMatrix, Entity, Property, PropertyFact, Sizes, Triple};
+use glidr::internals::infer::{Batch, Slots, Tables, Tape};
 use proptest::prelude::*;
 
 /// A small world: a graph with values, a rule's logits, and a query.
