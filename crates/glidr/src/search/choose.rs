@@ -6,10 +6,11 @@ use rayon::prelude::*;
 
 use super::evaluate::QuerySample;
 use super::select::Pool;
-use super::weigh::{Refit, fits, scores};
+use super::way::{Way, Weights, that_count};
+use super::weigh::{Refit, fits};
 use super::{Report, WeightFit};
 use crate::graph::{Direction, Predicate, Vocabulary};
-use crate::rule::{Aggregation, Aggregator, TargetRules, Weight, WeightedRule};
+use crate::rule::{Aggregation, TargetRules, Weight, WeightedRule};
 use crate::solve::Ended;
 
 /// The L2 strengths that are tried, strongest first: each fit goes on from the one before.
@@ -19,27 +20,6 @@ const L2S: [f64; 4] = [100.0, 20.0, 5.0, 1.0];
 pub(super) const SHARED_QUERIES: f64 = 100.0;
 /// A target with so many queries of its own chooses alone.
 const ENOUGH: usize = 400;
-/// Weights below this are dropped.
-const MIN_WEIGHT: f64 = 1e-2;
-/// Under max-plus and noisy-or of five, a rule counts only where it is among so many best.
-const BEST: usize = 10;
-
-/// The pool's rules that count, with their weights.
-type Weights = Vec<(usize, Weight)>;
-
-/// One way of aggregating a target's rules.
-struct Way {
-    aggregation: Aggregation,
-    /// How weights were fitted, where they were.
-    fit: Option<WeightFit>,
-    /// Sums of reciprocal ranks on *valid*, for tails and for heads.
-    gain: [f64; 2],
-    /// As fitted on *train*.
-    train: Weights,
-    /// As fitted on *train* and *valid*; none where that is the same.
-    train_and_valid: Option<Weights>,
-}
-
 /// What was tried for one target.
 pub(super) struct Tried {
     target: Predicate,
@@ -68,7 +48,7 @@ impl Tried {
         aggregation: Option<Aggregation>,
     ) -> Self {
         let fires = pool.fires();
-        let mut ways: Vec<Way> = [Aggregation::NoisyOr, Aggregation::NoisyOr5, Aggregation::MaxPlus]
+        let mut ways: Vec<Way> = [Aggregation::MaxPlus, Aggregation::NoisyOr5, Aggregation::NoisyOr]
             .into_iter()
             .map(|aggregation| Way::by_confidence(aggregation, &pool, sample))
             .collect();
@@ -108,20 +88,30 @@ impl Tried {
         self.valid_queries >= ENOUGH
     }
 
-    /// The best ways for tails and for heads, which aggregate alike.
+    /// The ways for tails and for heads, which aggregate alike: the simplest that is as good as the best, but for one
+    /// standard error. Confidences are simpler than fitted weights.
     fn best(&self, mean: &[[f64; 2]], aggregation: Option<Aggregation>) -> [usize; 2] {
         let shared = if self.has_enough() { 0.0 } else { SHARED_QUERIES / 2.0 };
         let value = |way: usize, end: usize| {
-            self.ways[way].gain[end] + shared * mean.get(way).map_or(0.0, |mean| mean[end])
+            self.ways[way].gain(end) + shared * mean.get(way).map_or(0.0, |mean| mean[end])
         };
         let both = |ways: [usize; 2]| value(ways[0], 0) + value(ways[1], 1);
         let is_asked = |way: &usize| aggregation.is_none_or(|asked| self.ways[*way].aggregation == asked);
         let allowed: Vec<usize> = (0..self.ways.len()).filter(is_asked).collect();
-        let mut choices: Vec<[usize; 2]> = allowed.iter().map(|&way| [way; 2]).collect();
-        let sums = || allowed.iter().filter(|&&way| self.ways[way].aggregation == Aggregation::Sum);
-        choices.extend(sums().flat_map(|&tails| sums().map(move |&heads| [tails, heads])));
-        let best = choices.into_iter().max_by(|&a, &b| both(a).total_cmp(&both(b)).then(b.cmp(&a)));
-        best.unwrap_or([0; 2])
+        let (sums, confidences): (Vec<usize>, Vec<usize>) =
+            allowed.into_iter().partition(|&way| self.ways[way].aggregation == Aggregation::Sum);
+        let best_sum = |end: usize| {
+            sums.iter().copied().max_by(|&a, &b| value(a, end).total_cmp(&value(b, end)).then(b.cmp(&a)))
+        };
+        let summed = best_sum(0).zip(best_sum(1)).map(|(tails, heads)| [tails, heads]);
+        let choices: Vec<[usize; 2]> = confidences.into_iter().map(|way| [way; 2]).chain(summed).collect();
+        let best = choices.iter().copied().max_by(|&a, &b| both(a).total_cmp(&both(b)).then(b.cmp(&a)));
+        let Some(best) = best else { return [0; 2] };
+        let is_as_good = |ways: &[usize; 2]| {
+            let noise = |end: usize| self.ways[best[end]].noise(&self.ways[ways[end]], end);
+            both(best) - both(*ways) <= (noise(0) + noise(1)).sqrt()
+        };
+        choices.into_iter().find(is_as_good).unwrap_or(best)
     }
 
     /// The rules of two ways: weights for tails of the first, for heads of the second.
@@ -139,55 +129,13 @@ impl Tried {
     }
 }
 
-impl Way {
-    /// Aggregates by the rules' confidences.
-    fn by_confidence(aggregation: Aggregation, pool: &Pool, sample: &QuerySample) -> Self {
-        let candidates = sample.labels.len();
-        let confidences: Vec<f64> = pool.rules.iter().map(|rule| rule.confidence).collect();
-        let mut aggregator = Aggregator::new(aggregation, candidates);
-        let mut fired = vec![0usize; candidates];
-        let mut train = Vec::new();
-        for (rule, fires) in pool.fires().into_iter().enumerate() {
-            let mut counts = aggregation == Aggregation::NoisyOr;
-            for &candidate in fires {
-                aggregator.fire(candidate as usize, rule, confidences[rule]);
-                fired[candidate as usize] += 1;
-                counts |= fired[candidate as usize] <= BEST;
-            }
-            if counts {
-                train.push((rule, confidences[rule].into()));
-            }
-        }
-        let scores = aggregator.scores(&confidences);
-        let gain = Direction::BOTH.map(|direction| sample.gain(&scores, direction));
-        Way { aggregation, fit: None, gain, train, train_and_valid: None }
-    }
-
-    /// Sums fitted weights.
-    fn by_weights(fit: WeightFit, weights: Vec<Weight>, fires: &[&[u32]], sample: &QuerySample) -> Self {
-        let gain = Direction::BOTH.map(|direction| {
-            let weights: Vec<f64> = weights.iter().map(|weight| weight.of(direction)).collect();
-            sample.gain(&scores(sample.labels.len(), fires, &weights), direction)
-        });
-        let aggregation = Aggregation::Sum;
-        Way { aggregation, fit: Some(fit), gain, train: that_count(weights), train_and_valid: None }
-    }
-}
-
-/// The rules whose weights are not next to nothing; what is next to nothing is 0.
-fn that_count(weights: Vec<Weight>) -> Weights {
-    let cut = |weight: f64| if weight >= MIN_WEIGHT { weight } else { 0.0 };
-    let weights = weights.into_iter().map(|weight| weight.map(cut)).enumerate();
-    weights.filter(|(_, weight)| weight.max() > 0.0).collect()
-}
-
 /// Chooses a way for every target, among all or among those that aggregate as asked.
 pub(super) fn choose(tried: Vec<Tried>, aggregation: Option<Aggregation>, names: &Vocabulary) -> Vec<Chosen> {
     let queries: usize = tried.iter().map(|tried| tried.valid_queries).sum();
     let ways = tried.first().map_or(0, |tried| tried.ways.len());
     let half = (queries.max(1) as f64) / 2.0;
     let mean: Vec<[f64; 2]> = (0..ways)
-        .map(|way| [0, 1].map(|end| tried.iter().map(|tried| tried.ways[way].gain[end]).sum::<f64>() / half))
+        .map(|way| [0, 1].map(|end| tried.iter().map(|tried| tried.ways[way].gain(end)).sum::<f64>() / half))
         .collect();
     let choose = |tried: Tried| {
         let ways = tried.best(&mean, aggregation).map(|way| &tried.ways[way]);
@@ -201,7 +149,7 @@ pub(super) fn choose(tried: Vec<Tried>, aggregation: Option<Aggregation>, names:
             aggregation: ways[0].aggregation,
             tails: ways[0].fit,
             heads: ways[1].fit,
-            valid_mrr: (ways[0].gain[0] + ways[1].gain[1]) / tried.valid_queries.max(1) as f64,
+            valid_mrr: (ways[0].gain(0) + ways[1].gain(1)) / tried.valid_queries.max(1) as f64,
             ended: tried.ended,
         };
         Chosen { train, train_and_valid, report }
@@ -217,6 +165,7 @@ mod tests {
     use crate::search::evaluate::Label;
     use crate::search::evaluate::test_samples::small_sample;
     use crate::search::select::{Conjunctions, Counting};
+    use crate::search::way::tests::ranked;
 
     #[test]
     fn only_weights_fitted_on_train_and_valid_have_seen_valid() {
@@ -225,8 +174,8 @@ mod tests {
             |p| Rule::new(Predicate(9), &[Literal::any_of(vec![Atom::Pair(Predicate(p), Term::X, Term::Y)])]);
         let is_answer = |candidate: &u32| sample.labels[*candidate as usize] == Label::Answer;
         let answers: Vec<u32> = (0..sample.labels.len() as u32).filter(is_answer).collect();
-        let single = vec![(0.5, answers.clone(), rule(0))];
-        let counting = Counting { candidates: sample.labels.len(), answers: &answers, training: &answers };
+        let single = vec![(0.5.into(), answers, rule(0))];
+        let counting = Counting { candidates: sample.labels.len(), training: Default::default() };
         let none = Conjunctions { max: 0, of: 0, min_support: 1, smoothing: 1.0 };
         let pool = Pool::new(single, &counting, none);
         let tried = Tried::new(Predicate(9), pool, &sample, Some(Aggregation::Sum));
@@ -235,5 +184,25 @@ mod tests {
         let chosen = choose(vec![tried], Some(Aggregation::Sum), &names).remove(0);
         let weight = |rules: &TargetRules| rules.rules[0].weight.max();
         assert!(weight(&chosen.train_and_valid) > weight(&chosen.train));
+    }
+
+    #[test]
+    fn a_sum_is_chosen_only_where_it_is_better_by_more_than_noise() {
+        let ways = |sum: Vec<f64>| Tried {
+            target: Predicate(0),
+            pool: Pool::new(Vec::new(), &Counting::default(), Conjunctions::default()),
+            valid_queries: 8,
+            ways: vec![
+                ranked(Aggregation::MaxPlus, [vec![0.5; 8], Vec::new()]),
+                ranked(Aggregation::Sum, [sum, Vec::new()]),
+            ],
+            counted: 0,
+            ended: Ended::Complete,
+        };
+        let by_luck = vec![1.0, 0.25, 0.25, 0.5, 0.5, 0.5, 0.5, 1.0];
+        let by_merit = vec![1.0, 0.5, 1.0, 0.5, 1.0, 0.5, 1.0, 1.0];
+        assert_eq!(ways(by_luck.clone()).best(&[], None), [0, 0]);
+        assert_eq!(ways(by_merit).best(&[], None), [1, 1]);
+        assert_eq!(ways(by_luck).best(&[], Some(Aggregation::Sum)), [1, 1]);
     }
 }

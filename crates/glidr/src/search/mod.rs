@@ -16,6 +16,7 @@ mod propose;
 mod select;
 mod simplify;
 mod target;
+mod way;
 mod weigh;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -35,7 +36,7 @@ use crate::rule::{Aggregation, Rule, Schema, TargetRules};
 use crate::solve::{Ended, Limits, Solver};
 
 /// Grows whenever the same settings find other rules: figures kept from an older one are no longer of this search.
-pub const REVISION: u32 = 3;
+pub const REVISION: u32 = 4;
 
 /// Where bodies are evaluated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,14 +1,16 @@
 //! Selection: the best bodies of one target, and conjunctions of two of them, with the candidates each fires on.
 
 use std::collections::HashSet;
+use std::ops::Range;
 
 use super::body::Body;
-use crate::rule::{MAX_VARIABLES, Rule, Term};
+use crate::rule::{MAX_VARIABLES, Rule, Term, Weight};
 
 /// A body with what was counted of it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Counted {
-    pub confidence: f64,
+    /// For tails and for heads: a body that is sure of one may be broad for the other.
+    pub confidence: Weight,
     /// Support times confidence.
     pub value: f64,
     pub body: Body,
@@ -17,7 +19,7 @@ pub(super) struct Counted {
 /// The best bodies: a fifth by confidence, the others by value; most confident first.
 pub(super) fn best(mut counted: Vec<Counted>, max_rules: usize) -> Vec<Counted> {
     let order = |a: &Counted, b: &Counted| {
-        let confidence = b.confidence.total_cmp(&a.confidence);
+        let confidence = b.confidence.max().total_cmp(&a.confidence.max());
         confidence.then(b.value.total_cmp(&a.value)).then(a.body.cmp(&b.body))
     };
     counted.sort_by(order);
@@ -40,13 +42,13 @@ pub(super) struct Pool {
 pub(super) struct Pooled {
     /// The single rules it is made of: one, or two joined by X and Y.
     parts: (usize, Option<usize>),
-    pub confidence: f64,
+    pub confidence: Weight,
     /// The candidates it fires on.
     pub fires: Vec<u32>,
 }
 
 /// How conjunctions are made.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Conjunctions {
     /// At most so many.
     pub max: usize,
@@ -57,40 +59,83 @@ pub(super) struct Conjunctions {
 }
 
 /// The candidates that confidences of conjunctions are counted on.
-pub(super) struct Counting<'a> {
+#[derive(Default)]
+pub(super) struct Counting {
     /// How many candidates there are.
     pub candidates: usize,
-    /// Answers of training queries.
-    pub answers: &'a [u32],
-    /// All candidates of training queries.
-    pub training: &'a [u32],
+    /// Answers of training queries for tails and for heads, each time with all other candidates of these.
+    pub training: [(Vec<u32>, Vec<u32>); 2],
 }
 
-/// Sets of training candidates as bits.
+/// Sets of training candidates as bits: of every direction answers first, then negatives, each in words of their own.
 struct TrainingBits {
     /// The bit of every candidate; none where no training query asks for it.
     place: Vec<u32>,
-    words: usize,
+    /// Where the words of answers and of negatives end, for tails and for heads.
+    ends: [(usize, usize); 2],
 }
 
 impl TrainingBits {
     fn new(counting: &Counting) -> Self {
         let mut place = vec![u32::MAX; counting.candidates];
-        for (bit, &candidate) in counting.training.iter().enumerate() {
-            place[candidate as usize] = bit as u32;
-        }
-        TrainingBits { place, words: counting.training.len().div_ceil(64) }
+        let mut words = 0;
+        let mut lay = |candidates: &[u32]| {
+            for (&candidate, bit) in candidates.iter().zip(64 * words as u32..) {
+                place[candidate as usize] = bit;
+            }
+            words += candidates.len().div_ceil(64);
+            words
+        };
+        let ends = [0, 1].map(|end: usize| {
+            let (answers, negatives) = &counting.training[end];
+            (lay(answers), lay(negatives))
+        });
+        TrainingBits { place, ends }
     }
 
     fn of(&self, fires: &[u32]) -> Vec<u64> {
-        let mut bits = vec![0u64; self.words];
+        let mut bits = vec![0u64; self.ends[1].1];
         let places = fires.iter().map(|&candidate| self.place[candidate as usize]);
         for place in places.filter(|&place| place != u32::MAX) {
             bits[place as usize / 64] |= 1 << (place % 64);
         }
         bits
     }
+
+    /// The confidence of two sets' intersection, both directions together; and for tails and for heads. None where it
+    /// is not above `least` or finds too little, which may be told before all negatives are counted.
+    fn confidence(&self, [a, b]: [&[u64]; 2], least: f64, of: Conjunctions) -> Option<(f64, Weight)> {
+        let common = |words: Range<usize>| -> u32 {
+            a[words.clone()].iter().zip(&b[words]).map(|(a, b)| (a & b).count_ones()).sum()
+        };
+        let first = [0, self.ends[0].1];
+        let hits = [0, 1].map(|end| common(first[end]..self.ends[end].0));
+        let confidence =
+            |hits: u32, negatives: u32| f64::from(hits) / (f64::from(hits + negatives) + of.smoothing);
+        let all = hits[0] + hits[1];
+        let is_above = |negatives: u32| confidence(all, negatives) > least;
+        if (all as usize) < of.min_support || !is_above(0) {
+            return None;
+        }
+        let mut negatives = [0; 2];
+        for end in [0, 1] {
+            let (mut at, last) = self.ends[end];
+            while at < last {
+                let next = (at + COUNTED_WORDS).min(last);
+                negatives[end] += common(at..next);
+                at = next;
+                if !is_above(negatives[0] + negatives[1]) {
+                    return None;
+                }
+            }
+        }
+        let [tail, head] = [0, 1].map(|end| confidence(hits[end], negatives[end]));
+        Some((confidence(all, negatives[0] + negatives[1]), Weight { tail, head }))
+    }
 }
+
+/// So many words of negatives are counted at a time.
+const COUNTED_WORDS: usize = 64;
 
 /// What two sorted lists have in common.
 fn common(a: &[u32], b: &[u32]) -> Vec<u32> {
@@ -105,7 +150,11 @@ fn common(a: &[u32], b: &[u32]) -> Vec<u32> {
 impl Pool {
     /// The single rules (confidence, candidates, rule), most confident first, and the best conjunctions of two that are
     /// more confident than both.
-    pub fn new(single: Vec<(f64, Vec<u32>, Rule)>, counting: &Counting, conjunctions: Conjunctions) -> Self {
+    pub fn new(
+        single: Vec<(Weight, Vec<u32>, Rule)>,
+        counting: &Counting,
+        conjunctions: Conjunctions,
+    ) -> Self {
         let mut pool = Pool { single: Vec::new(), rules: Vec::new() };
         for (number, (confidence, fires, rule)) in single.into_iter().enumerate() {
             pool.rules.push(Pooled { parts: (number, None), confidence, fires });
@@ -113,7 +162,8 @@ impl Pool {
         }
         pool.conjoin(counting, conjunctions);
         // Most confident first, so that aggregations that count the best few can stop early.
-        pool.rules.sort_by(|a, b| b.confidence.total_cmp(&a.confidence).then(a.parts.cmp(&b.parts)));
+        pool.rules
+            .sort_by(|a, b| b.confidence.max().total_cmp(&a.confidence.max()).then(a.parts.cmp(&b.parts)));
         pool
     }
 
@@ -129,25 +179,17 @@ impl Pool {
         let bits = TrainingBits::new(counting);
         let joined = self.rules.iter().take(conjunctions.of);
         let sets: Vec<Vec<u64>> = joined.map(|rule| bits.of(&rule.fires)).collect();
-        let answers = bits.of(counting.answers);
-        let mut found: Vec<(f64, usize, usize)> = Vec::new();
+        let mut found: Vec<(f64, Weight, usize, usize)> = Vec::new();
         for (i, a) in sets.iter().enumerate() {
             for (j, b) in sets.iter().enumerate().skip(i + 1) {
-                let (mut body, mut hits) = (0, 0);
-                for ((a, b), answers) in a.iter().zip(b).zip(&answers) {
-                    body += (a & b).count_ones();
-                    hits += (a & b & answers).count_ones();
-                }
-                let confidence = f64::from(hits) / (f64::from(body) + conjunctions.smoothing);
-                let parts = self.rules[i].confidence.max(self.rules[j].confidence);
-                if hits as usize >= conjunctions.min_support && confidence > parts + 1e-9 {
-                    found.push((confidence, i, j));
-                }
+                let least = self.rules[i].confidence.max().max(self.rules[j].confidence.max()) + 1e-9;
+                let counted = bits.confidence([a, b], least, conjunctions);
+                found.extend(counted.map(|(both, confidence)| (both, confidence, i, j)));
             }
         }
-        found.sort_by(|a, b| b.0.total_cmp(&a.0).then((a.1, a.2).cmp(&(b.1, b.2))));
+        found.sort_by(|a, b| b.0.total_cmp(&a.0).then((a.2, a.3).cmp(&(b.2, b.3))));
         let mut known: HashSet<Vec<u32>> = HashSet::new();
-        for (confidence, i, j) in found {
+        for (_, confidence, i, j) in found {
             if known.len() == conjunctions.max {
                 break;
             }
@@ -232,7 +274,7 @@ mod tests {
     #[test]
     fn a_fifth_of_the_best_bodies_is_chosen_by_confidence_and_the_rest_by_value() {
         let counted = |number: u32, confidence: f64, value: f64| Counted {
-            confidence,
+            confidence: confidence.into(),
             value,
             body: Body::General(number),
         };
@@ -241,5 +283,35 @@ mod tests {
         let chosen: Vec<Body> = best(all, 3).iter().map(|counted| counted.body).collect();
         // None of three by confidence alone, as a fifth of three is none.
         assert_eq!(chosen, [Body::General(1), Body::General(3), Body::General(2)]);
+    }
+
+    #[test]
+    fn a_conjunction_counts_the_candidates_of_both_rules_one_by_one() {
+        // Every third candidate is of no training query, every second of tails, every fifth an answer.
+        let of = |head: bool, answer: bool| {
+            let is_so = |n: &u32| n % 3 != 0 && (n % 2 == 0) == head && (n % 5 == 0) == answer;
+            (0..30_000).filter(is_so).collect::<Vec<u32>>()
+        };
+        let counting = Counting {
+            candidates: 30_000,
+            training: [false, true].map(|head| (of(head, true), of(head, false))),
+        };
+        let bits = TrainingBits::new(&counting);
+        let conjunctions = Conjunctions { min_support: 2, smoothing: 5.0, ..Conjunctions::default() };
+        let fires = |by: u32| (0..30_000).filter(|n| n * n % 97 % by == 0).collect::<Vec<u32>>();
+        for (a, b) in [(2, 3), (5, 7), (1, 11), (13, 17)] {
+            let both = common(&fires(a), &fires(b));
+            let count = |of: &[u32]| common(&both, of).len() as f64;
+            let [(tail, tails), (head, heads)] = [false, true].map(|head| {
+                let (hits, negatives) = (count(&of(head, true)), count(&of(head, false)));
+                (hits, hits + negatives)
+            });
+            let expected = (tail + head) / (tails + heads + 5.0);
+            let counted =
+                |least: f64| bits.confidence([&bits.of(&fires(a)), &bits.of(&fires(b))], least, conjunctions);
+            let by_direction = Weight { tail: tail / (tails + 5.0), head: head / (heads + 5.0) };
+            assert_eq!(counted(expected - 1e-9), Some((expected, by_direction)));
+            assert_eq!(counted(expected), None);
+        }
     }
 }

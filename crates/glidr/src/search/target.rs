@@ -157,7 +157,7 @@ impl TargetSearch<'_, '_> {
         let prepared = self.evaluator.prepare(body);
         let found = self.sample.count(&prepared, min_groundings, 1, &mut self.effort);
         let smoothing = self.context.search.smoothing;
-        let confidence = self.supported(found[0]).map(|counts| counts.confidence(smoothing));
+        let confidence = self.supported(found[0]).map(|counts| counts.confidence(smoothing).max());
         for (&min, counts) in min_groundings.iter().zip(found) {
             let Some(counts) = self.supported(counts) else { continue };
             if self.answered.insert(counts.fingerprint) {
@@ -184,8 +184,8 @@ impl TargetSearch<'_, '_> {
         let training = self.sample.training().count();
         let stride = training.div_ceil(LOCAL_QUERIES).max(1);
         let smoothing = self.context.search.smoothing;
+        let mut known: HashMap<Rule, Option<f64>> = HashMap::new();
         for (soft, schema, number) in self.context.soft_rules(self.target) {
-            let mut known: HashMap<Rule, Option<f64>> = HashMap::new();
             local_search(soft, &schema, number, max_rules, &mut |rule| {
                 let rule = self.context.translated(&rule)?;
                 if let Some(&known) = known.get(&rule) {
@@ -204,7 +204,7 @@ impl TargetSearch<'_, '_> {
                     drop(prepared);
                     promising.map(|counts| {
                         self.count(body);
-                        counts.confidence(smoothing)
+                        counts.confidence(smoothing).max()
                     })
                 };
                 known.insert(rule, confidence);
@@ -232,11 +232,11 @@ impl TargetSearch<'_, '_> {
             }
             let rule = self.evaluator.rule(counted.body);
             let answers = self.sample.answers(&self.evaluator.prepare(counted.body));
-            let parent = Parent { rule: &rule, confidence: counted.confidence, answers: &answers };
+            let parent = Parent { rule: &rule, confidence: counted.confidence.max(), answers: &answers };
             let facts = self.context.steps.facts;
             for longer in branches.promising(&parent, facts, search.min_support, search.smoothing) {
                 let before = self.counted.len();
-                if self.count_rule(&longer).is_some_and(|confidence| confidence <= counted.confidence) {
+                if self.count_rule(&longer).is_some_and(|confidence| confidence <= counted.confidence.max()) {
                     self.counted.truncate(before);
                 }
             }
@@ -254,15 +254,7 @@ impl TargetSearch<'_, '_> {
                 (confidence, fires.remove(&body).unwrap_or_default(), self.evaluator.rule(body))
             })
             .collect();
-        let training: Vec<u32> = self
-            .sample
-            .training()
-            .flat_map(|(_, query)| query.candidates.iter().map(|&(_, candidate)| candidate))
-            .collect();
-        let is_answer = |candidate: &u32| self.sample.labels[*candidate as usize] == Label::Answer;
-        let answers: Vec<u32> = training.iter().copied().filter(is_answer).collect();
-        let candidates = self.sample.labels.len();
-        let counting = Counting { candidates, answers: &answers, training: &training };
+        let counting = self.sample.counting();
         let conjunctions = Conjunctions {
             max: search.max_conjunctions,
             of: CONJOINED,
@@ -298,6 +290,17 @@ impl TargetSearch<'_, '_> {
 }
 
 impl QuerySample {
+    /// The candidates of training queries, parted by direction into answers and others.
+    fn counting(&self) -> Counting {
+        let training = Direction::BOTH.map(|direction| {
+            let queries = self.training().filter(|(_, query)| query.direction == direction);
+            let candidates =
+                queries.flat_map(|(_, query)| query.candidates.iter().map(|&(_, number)| number));
+            candidates.partition(|&candidate| self.labels[candidate as usize] == Label::Answer)
+        });
+        Counting { candidates: self.labels.len(), training }
+    }
+
     /// The pairs that a body gives to the training queries for tails, without those that hold by themselves alone.
     fn answers(&self, prepared: &super::evaluate::Prepared) -> Vec<(Entity, Entity)> {
         let mut ends = super::ends::Ends::new(self.entities);

@@ -186,7 +186,6 @@ fn a_soft_rule_whose_weight_is_split_between_aunt_and_uncle_comes_apart_into_goo
 
 /// The paper's own example on its own data: niece(X, Z1), (aunt(Y, X) ; uncle(Y, X)), brother(Y, Z1).
 #[test]
-#[ignore = "open since the one search: is the general rule for niece kept?"]
 fn the_papers_rule_for_niece_comes_apart_into_better_ones() {
     let Some(path) = crate::beside("data/family") else { return };
     let data = Dataset::open(path, 0).expect("sound data");

@@ -1,6 +1,7 @@
 //! What a body's answers to the training queries count.
 
 use super::{Prepared, QuerySample};
+use crate::rule::Weight;
 use crate::search::ends::Ends;
 
 /// A body may answer so many queries at once before it counts as too broad.
@@ -24,10 +25,10 @@ impl Counts {
         self.by_direction[0].0 + self.by_direction[1].0
     }
 
-    /// The smoothed confidence in the direction where it is higher.
-    pub fn confidence(&self, smoothing: f64) -> f64 {
+    /// The smoothed confidence for tails and for heads.
+    pub fn confidence(&self, smoothing: f64) -> Weight {
         let of = |(hits, answers): (usize, usize)| hits as f64 / (answers as f64 + smoothing);
-        of(self.by_direction[0]).max(of(self.by_direction[1]))
+        Weight { tail: of(self.by_direction[0]), head: of(self.by_direction[1]) }
     }
 
     /// Support times confidence, both directions together.

@@ -167,6 +167,14 @@ impl QuerySample {
         numbers.filter(move |&number| self.labels[number] == label)
     }
 
+    /// For every candidate whether a query of this direction has it.
+    pub fn asked(&self, direction: Direction) -> Vec<bool> {
+        let mut asked = vec![false; self.labels.len()];
+        let queries = self.queries.iter().filter(|query| query.direction == direction);
+        queries.flat_map(|query| &query.candidates).for_each(|&(_, number)| asked[number as usize] = true);
+        asked
+    }
+
     /// Entities that no rule fires on and that count.
     pub fn uncovered(&self, query: &SampledQuery) -> usize {
         self.entities - query.candidates.len() - query.excluded.len()

@@ -34,33 +34,72 @@ pub(in crate::search) fn patterns(
     let (of_heads, of_tails) = (chosen(steps, &heads, most), chosen(steps, &tails, most));
     let mut bodies: Vec<Body> = of_heads.iter().map(|&pattern| Body::X(pattern)).collect();
     bodies.extend(of_tails.iter().map(|&pattern| Body::Y(pattern)));
-    let all = |held: &[Held]| held.iter().map(|held| held.0).collect::<HashSet<Pattern>>();
-    let (heads, tails) = (all(&heads), all(&tails));
-    let (of_heads, of_tails): (HashSet<Pattern>, HashSet<Pattern>) =
-        (of_heads.into_iter().collect(), of_tails.into_iter().collect());
-    // A narrow pattern of one end with any of the other.
-    let mut found: HashMap<(Pattern, Pattern), usize> = HashMap::new();
-    for &(head, tail) in pairs {
-        let (x, y) = (patterns_of(steps, head, MAX_PAIRED), patterns_of(steps, tail, MAX_PAIRED));
-        for a in x.iter().filter(|pattern| heads.contains(pattern)) {
-            for b in y.iter().filter(|pattern| tails.contains(pattern)) {
-                if of_heads.contains(a) || of_tails.contains(b) {
-                    *found.entry((*a, *b)).or_default() += 1;
-                }
-            }
-        }
-    }
+    let [of_heads, of_tails] =
+        [(&heads, of_heads), (&tails, of_tails)].map(|(held, narrow)| Numbered::new(held, &narrow));
+    let found = pairs_of_patterns(steps, pairs, &of_heads, &of_tails);
     let scale = facts as f64 / pairs.len().max(1) as f64;
-    let worth = |((a, b), count): ((Pattern, Pattern), usize)| {
+    let worth = |(a, b, count): (Pattern, Pattern, usize)| {
         let answers = steps.holders(a).len() as f64 * steps.holders(b).len() as f64;
         let count = count as f64;
         (count * (count / (answers / scale + 5.0)), Body::Both(a, b))
     };
     let mut both: Vec<(f64, Body)> =
-        found.into_iter().filter(|(_, count)| *count >= min_support).map(worth).collect();
+        found.into_iter().filter(|(_, _, count)| *count >= min_support).map(worth).collect();
     both.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
     bodies.extend(both.into_iter().take(most.paired).map(|(_, body)| body));
     bodies
+}
+
+/// Patterns of one end by number, and which of them are narrow.
+struct Numbered {
+    patterns: Vec<Pattern>,
+    numbers: HashMap<Pattern, usize>,
+    is_narrow: Vec<bool>,
+}
+
+impl Numbered {
+    fn new(held: &[Held], narrow: &[Pattern]) -> Self {
+        let narrow: HashSet<&Pattern> = narrow.iter().collect();
+        let patterns: Vec<Pattern> = held.iter().map(|held| held.0).collect();
+        let is_narrow = patterns.iter().map(|pattern| narrow.contains(pattern)).collect();
+        let numbers = patterns.iter().enumerate().map(|(number, &pattern)| (pattern, number)).collect();
+        Numbered { patterns, numbers, is_narrow }
+    }
+
+    /// The numbers of the patterns that an entity has.
+    fn of(&self, steps: &Steps, entity: u32) -> Vec<usize> {
+        patterns_of(steps, entity, MAX_PAIRED).iter().filter_map(|of| self.numbers.get(of).copied()).collect()
+    }
+}
+
+/// A narrow pattern of one end with any of the other, and how many pairs have both. Counted head pattern by head
+/// pattern, so that the counts of one lie side by side.
+fn pairs_of_patterns(
+    steps: &Steps,
+    pairs: &[(u32, u32)],
+    heads: &Numbered,
+    tails: &Numbered,
+) -> Vec<(Pattern, Pattern, usize)> {
+    let mut pairs_with: Vec<Vec<usize>> = vec![Vec::new(); heads.patterns.len()];
+    for (number, &(head, _)) in pairs.iter().enumerate() {
+        heads.of(steps, head).into_iter().for_each(|pattern| pairs_with[pattern].push(number));
+    }
+    let of_tails: Vec<Vec<usize>> = pairs.iter().map(|pair| tails.of(steps, pair.1)).collect();
+    let is_narrow = |of: &&usize| tails.is_narrow[**of];
+    let narrow: Vec<Vec<usize>> =
+        of_tails.iter().map(|of| of.iter().filter(is_narrow).copied().collect()).collect();
+    let mut found = Vec::new();
+    let mut counts = vec![0; tails.patterns.len()];
+    for (head, numbers) in pairs_with.iter().enumerate() {
+        let of_tails = if heads.is_narrow[head] { &of_tails } else { &narrow };
+        for &number in numbers {
+            of_tails[number].iter().for_each(|&tail| counts[tail] += 1);
+        }
+        for (tail, count) in counts.iter_mut().enumerate().filter(|(_, count)| **count > 0) {
+            found.push((heads.patterns[head], tails.patterns[tail], std::mem::take(count)));
+        }
+    }
+    found
 }
 
 /// An entity's patterns; where they are more than `most`, those with a constant say little of it and are left out, but
@@ -129,4 +168,36 @@ fn chosen(steps: &Steps, patterns: &[Held], most: MaxPatterns) -> Vec<Pattern> {
     constants.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
     chosen.extend(constants.iter().take(most.constants).map(|held| held.0));
     chosen
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::{Neighbours, Sizes, Triple};
+
+    #[test]
+    fn pairs_of_patterns_are_those_counted_one_by_one() {
+        let triples: Vec<Triple> = (0..50u32).map(|n| Triple::new(n * 7 % 11, n % 3, n * n % 11)).collect();
+        let facts = Neighbours::new(Sizes { entities: 11, predicates: 3, properties: 0 }, &triples, &[]);
+        let (steps, pairs) = (Steps::new(&facts), [(0, 1), (2, 4), (2, 5), (7, 1), (3, 9)]);
+        let [heads, tails] = [pairs.map(|pair| pair.0), pairs.map(|pair| pair.1)].map(|ends| {
+            let held = held(&steps, ends.into_iter(), 1);
+            let narrow: Vec<Pattern> = held.iter().map(|held| held.0).step_by(3).collect();
+            Numbered::new(&held, &narrow)
+        });
+        let mut plain: BTreeMap<(Pattern, Pattern), usize> = BTreeMap::new();
+        for (head, tail) in pairs {
+            for a in heads.of(&steps, head) {
+                for b in
+                    tails.of(&steps, tail).into_iter().filter(|&b| heads.is_narrow[a] || tails.is_narrow[b])
+                {
+                    *plain.entry((heads.patterns[a], tails.patterns[b])).or_default() += 1;
+                }
+            }
+        }
+        let mut found = pairs_of_patterns(&steps, &pairs, &heads, &tails);
+        found.sort_unstable();
+        assert!(found.iter().any(|(_, _, count)| *count > 1));
+        assert_eq!(found, plain.into_iter().map(|((a, b), count)| (a, b, count)).collect::<Vec<_>>());
+    }
 }

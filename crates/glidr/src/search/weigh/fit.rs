@@ -7,7 +7,7 @@ pub(super) const STEPS: i32 = 150;
 /// The first step's length; steps shorten towards the end.
 const LEARNING_RATE: f64 = 0.1;
 /// A rule without weight that would get less is looked at every so many steps.
-const LOOK: i32 = 5;
+const LOOK: i32 = 10;
 
 /// Fits weights, given the derivative of the loss by each candidate's score: from nothing, or on from weights that
 /// are near already, by the last steps of a fit from nothing.

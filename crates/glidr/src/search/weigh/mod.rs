@@ -4,8 +4,8 @@
 //! Out: weights of at least 0, for tails and for heads, and the reciprocal ranks that they give on *valid*.
 
 mod fit;
-mod gain;
 mod objective;
+mod ranks;
 
 pub(super) use fit::scores;
 pub(super) use objective::{Refit, fits};

@@ -160,7 +160,7 @@ fn weights(tails: Vec<f64>, heads: Vec<f64>) -> Vec<Weight> {
 mod tests {
     use super::*;
     use crate::search::evaluate::test_samples::{small_sample, two_answers};
-    use crate::search::weigh::gain::tests::scored;
+    use crate::search::weigh::ranks::tests::scored;
     use crate::util::listwise::listwise_loss;
 
     /// Every candidate of a sample as a rule of its own.

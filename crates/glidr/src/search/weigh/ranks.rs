@@ -9,13 +9,13 @@ use crate::search::evaluate::{Label, QuerySample};
 const FEW_TIES: usize = 32;
 
 impl QuerySample {
-    /// The sum of reciprocal ranks over the queries of *valid* in one direction, given the scores of candidates.
+    /// The reciprocal ranks of the answers of *valid* in one direction, given the scores of candidates.
     ///
     /// Facts that are missing are like those of *valid*: of the negatives above one of these as many are taken to be
     /// true as others of *valid* stand above it; and no answer has more negatives above it than one below it. Ties
     /// are broken at random, as in evaluation.
-    pub fn gain(&self, scores: &[f64], direction: Direction) -> f64 {
-        let mut gain = 0.0;
+    pub fn reciprocal_ranks(&self, scores: &[f64], direction: Direction) -> Vec<f64> {
+        let mut ranks = Vec::new();
         for query in self.queries.iter().filter(|query| query.from_valid && query.direction == direction) {
             let sorted = |label| {
                 let mut sorted: Vec<Placed> =
@@ -35,10 +35,10 @@ impl QuerySample {
                     _ => (above_in(&negatives, answer), 0),
                 };
                 fewest = fewest.min(above.saturating_sub(above_in(&answers, answer)));
-                gain += expected_reciprocal_rank(fewest, ties);
+                ranks.push(expected_reciprocal_rank(fewest, ties));
             }
         }
-        gain
+        ranks
     }
 }
 
@@ -90,7 +90,9 @@ pub(super) mod tests {
     #[test]
     fn of_negatives_above_an_answer_as_many_are_spared_as_other_answers_stand_there() {
         let sample = two_answers();
-        let gain = |by_entity: &[(u32, f64)]| sample.gain(&scored(&sample, by_entity), Direction::Tail);
+        let gain = |by_entity: &[(u32, f64)]| {
+            sample.reciprocal_ranks(&scored(&sample, by_entity), Direction::Tail).iter().sum::<f64>()
+        };
         // No negative above: both are first.
         assert_eq!(gain(&[(1, 9.0), (2, 8.0), (3, 7.0)]), 2.0);
         // One negative between them: it may be a fact that is missing, as 1 itself was.
