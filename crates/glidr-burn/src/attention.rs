@@ -169,7 +169,8 @@ pub fn linked_scores(
     let entities: Vec<usize> = rows.of.iter().map(Vec::len).collect();
     let request = layer::request(weights, &entities, queries, rounds)?;
     if let Queries::Pairs(pairs) = queries {
-        let apart = |pair: &&layer::Pair| rows.by_graph[pair.graph].counts.iter().all(|count| *count == 1.0);
+        let apart =
+            |pair: &&layer::GraphPair| rows.by_graph[pair.graph].counts.iter().all(|count| *count == 1.0);
         let alike = pairs.iter().find(|pair| !apart(pair));
         ensure(alike.is_none(), "a pair can be named only where every entity has a row of its own", &alike)?;
     }

@@ -94,7 +94,7 @@ impl SlotWeights {
 
 /// A pair of entities of one graph of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pair {
+pub struct GraphPair {
     /// Which graph of the batch.
     pub graph: usize,
     /// The entity that X stands for.
@@ -109,7 +109,7 @@ pub enum Queries {
     /// Whole graphs with no named pair, one row of scores each: all variables start unconstrained.
     Graphs,
     /// Pairs of entities, one row of scores each, in this order.
-    Pairs(Vec<Pair>),
+    Pairs(Vec<GraphPair>),
 }
 
 /// How far the rules hold: one row of scores per query, one column per rule.
@@ -172,7 +172,7 @@ pub fn domains(
     pair: Option<(usize, usize)>,
 ) -> Result<Vec<Vec<f32>>> {
     let queries = match pair {
-        Some((head, tail)) => Queries::Pairs(vec![Pair { graph, head, tail }]),
+        Some((head, tail)) => Queries::Pairs(vec![GraphPair { graph, head, tail }]),
         None => Queries::Graphs,
     };
     let request = check(weights, facts, &queries, rounds)?;

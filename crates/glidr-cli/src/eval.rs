@@ -5,32 +5,30 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::{Args, ValueEnum};
-use glidr::internals::evaluate::{EvaluationReport, Metrics, Ties};
-use glidr::internals::model::SoftModel;
-use glidr::internals::predict::Soft;
+use glidr::internals::evaluate::{Metrics, Ties};
 use glidr::internals::solve::Ended;
-use glidr::{Background, Dataset, Evaluation, Predictor, Split};
+use glidr::{Dataset, Evaluation, EvaluationReport, Model, Predictor, Reasoning, Scoring, Split};
 use serde_json::{Value, json};
 
+use crate::bars::Bars;
 use crate::output::{Output, counted, table};
-use crate::scoring::{Request, Scoring, ScoringFlags};
-use crate::search::{SearchFlags, targets_of};
+use crate::scoring::{LimitFlags, ScoringFlags, reasoner};
 use crate::settings::{EngineFlag, ReflexiveFlag};
-use crate::sources::{open_both, say_lacking};
+use crate::sources::open_both;
 
 /// Rank held-out facts: each asks p(h, ?) and p(?, t), filtered, against all entities.
 #[derive(Args)]
 #[command(
     after_help = "JSON keys: mrr, hits1, hits3, hits10 (fractions of 1), queries, tails, heads, macro, per_predicate, \
     without_rules, left_out, protocol (split, split_hash, directions, filtered, ties, tie_tolerance, seed, \
-    candidates, rounds, scoring, allow_reflexive); with --scoring rules, search or blend also rules, search (per target: \
-    measured, pool, rules, aggregation, tails and heads (l2, masking), valid_mrr, ended), search_seconds, seconds, ended; \
+    candidates, rounds, scoring, allow_reflexive), seconds; with --scoring rules or blend also rules, ended; \
     with --scoring blend also mixing_weights (per target: weight, valid_mrr)"
 )]
 pub struct Eval {
-    /// The model
+    /// The model, or a text of rules
     model: PathBuf,
-    /// Folder or file of triples [default: the data that the model was learned on]
+    /// Folder or file of triples [default: the data that the model was learned on; for a text of rules the built-in
+    /// families]
     data: Option<PathBuf>,
     /// The split to ask about
     #[arg(long, value_enum, default_value = "test")]
@@ -38,11 +36,7 @@ pub struct Eval {
     #[command(flatten)]
     scoring: ScoringFlags,
     #[command(flatten)]
-    search: SearchFlags,
-    /// Rank with the rules of this file (docs/rules.md) instead of the model's; with --scoring search or blend
-    /// the search proposes them too
-    #[arg(long, value_name = "FILE")]
-    rules: Option<PathBuf>,
+    limits: LimitFlags,
     /// How ties are broken
     #[arg(long, value_enum, default_value = "random")]
     ties: TieRule,
@@ -78,7 +72,7 @@ enum TieRule {
 impl Eval {
     /// Ranks and prints.
     pub fn run(&self, output: &Output) -> anyhow::Result<ExitCode> {
-        self.scoring.scoring(self.rules.is_some())?;
+        let scoring = self.scoring.scoring()?;
         let (model, data) = open_both(&self.model, self.data.as_deref(), output)?;
         let evaluation = Evaluation {
             split: match self.split {
@@ -89,47 +83,37 @@ impl Eval {
                 TieRule::Random => Ties::Random,
                 TieRule::Mean => Ties::Mean,
             },
-            seed: self.seed.unwrap_or(model.training.seed),
+            seed: self.seed.unwrap_or(model.provenance.seed),
             allow_reflexive: self.reflexive.allow_reflexive,
         };
         let started = Instant::now();
-        let request = Request {
-            model: &model,
-            data: &data,
-            scoring: &self.scoring,
-            search: &self.search,
-            rules: self.rules.as_deref(),
-            targets: &targets_of(&model, &data),
-            only_targets: !model.training.targets.is_empty(),
-            background: Background::Train,
-            rounds: self.rounds,
+        let reasoning = Reasoning {
+            scoring,
+            rounds: self.rounds.map(usize::from),
             engine: self.engine.into(),
-            evaluation,
+            limits: self.limits.limits(),
+            train_only: evaluation.split == Split::Valid,
+            ..Reasoning::default()
         };
-        let prepared = request.prepare(output)?;
-        let searched = started.elapsed().as_secs_f64();
-        let predictor = request.predictor(&prepared, output)?;
-        let evaluated = evaluate(evaluation, predictor.as_ref(), &data, output)?;
-        let has_hard_rules = matches!(prepared.scoring, Scoring::Rules | Scoring::Search | Scoring::Blend);
-        let rules: usize = prepared.rules.iter().map(|of_target| of_target.rules.len()).sum();
+        let reasoner = reasoner((&model, &self.model), &data, reasoning, output)?;
+        let evaluated = evaluate(evaluation, reasoner.predictor(), &data, output)?;
+        let has_hard_rules = matches!(reasoner.scoring, Scoring::Rules | Scoring::Blend);
         let seconds = started.elapsed().as_secs_f64();
         if output.json {
             let mut value = evaluated_json(&evaluated);
+            value["seconds"] = json!(seconds);
             if has_hard_rules {
-                value["rules"] = json!(rules);
-                value["search"] = json!(prepared.reports);
-                value["search_seconds"] = json!(searched);
-                value["seconds"] = json!(seconds);
+                value["rules"] = json!(reasoner.rules);
                 value["ended"] = json!(evaluated.ended);
             }
-            if prepared.scoring == Scoring::Blend {
-                value["mixing_weights"] = json!(prepared.mixing_weights);
+            if reasoner.scoring == Scoring::Blend {
+                value["mixing_weights"] = json!(model.mixing_weights);
             }
             return output.write_json(&value);
         }
         let mut text = evaluated_text(&evaluated);
         if has_hard_rules {
-            text += &format!("{} in {seconds:.0} s", counted(rules, "rule"));
+            text += &format!("{} in {seconds:.0} s", counted(reasoner.rules, "rule"));
             if evaluated.ended != Ended::Complete {
                 text += "; a limit was reached, so some answers may be missing";
             }
@@ -146,21 +130,16 @@ fn evaluate(
     data: &Dataset,
     output: &Output,
 ) -> anyhow::Result<EvaluationReport> {
-    let bar = output.query_bar();
-    let evaluated = evaluation.run(predictor, data, &|done, all| {
-        bar.set_length(all as u64);
-        bar.set_position(done as u64);
-    })?;
-    bar.finish_and_clear();
-    Ok(evaluated)
+    let bars = Bars::new(output);
+    let evaluated = evaluation.run(predictor, data, &bars);
+    bars.finish();
+    Ok(evaluated?)
 }
 
-/// Evaluates a model's soft rules on the test split, and says what the data lacks.
-pub fn rank_soft(model: &SoftModel, data: &Dataset, output: &Output) -> anyhow::Result<EvaluationReport> {
-    let soft = Soft::new(model, data)?;
-    say_lacking(soft.lacking(), data, output);
-    let evaluation = Evaluation { seed: model.training.seed, ..Evaluation::default() };
-    evaluate(evaluation, &soft, data, output)
+/// Evaluates a model on the test split.
+pub fn rank(model: &Model, data: &Dataset, output: &Output) -> anyhow::Result<EvaluationReport> {
+    let evaluation = Evaluation { seed: model.provenance.seed, ..Evaluation::default() };
+    evaluate(evaluation, model.on(data)?.predictor(), data, output)
 }
 
 fn metrics_json(metrics: &Metrics) -> Value {

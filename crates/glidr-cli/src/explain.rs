@@ -5,17 +5,13 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args;
-use glidr::internals::explain::{Detail, Explanation};
-use glidr::internals::graph::Query;
-use glidr::internals::infer::Engine;
+use glidr::internals::explain::Detail;
 use glidr::internals::solve::Limits;
-use glidr::{Background, Direction, Evaluation, Split};
+use glidr::{Background, Explanation, Reasoning, Split};
 use serde_json::json;
 
 use crate::output::{Output, table};
-use crate::predict::number;
-use crate::scoring::{Request, ScoringFlags};
-use crate::search::SearchFlags;
+use crate::scoring::{ScoringFlags, reasoner};
 use crate::settings::Looked;
 use crate::sources::open_both;
 use crate::tell::{rule_text, trace_text};
@@ -26,8 +22,8 @@ use crate::tell::{rule_text, trace_text};
 /// A pair that is itself a known fact is explained without that fact.
 #[derive(Args)]
 #[command(
-    after_help = "The rules are those taken from the soft ones by top-p, p = 0.25, unless told otherwise; \
-    --scoring search looks for better ones, --rules FILE gives them. A rule's confidence is counted on the background.\n\n\
+    after_help = "The rules are those that the model scores with; of a model of soft rules alone, those taken from them by \
+    top-p, p = 0.25. A rule's confidence is counted on the background.\n\n\
     The soft score is the sum over soft rules of weight × score; a rule's score is what message passing leaves \
     of the emptiest variable's likeliest entity. For the soft rules of the largest contribution the domains are shown \
     round by round, with the sum of their entries and the likeliest entities, the literal that narrowed most \
@@ -35,9 +31,10 @@ use crate::tell::{rule_text, trace_text};
     Example:\n  glidr explain my.glidr --target uncle --head Arthur --tail Colin"
 )]
 pub struct Explain {
-    /// The model
+    /// The model, or a text of rules
     model: PathBuf,
-    /// Folder or file of triples [default: the data that the model was learned on]
+    /// Folder or file of triples [default: the data that the model was learned on; for a text of rules the built-in
+    /// families]
     data: Option<PathBuf>,
     /// The predicate
     #[arg(long, value_name = "NAME")]
@@ -50,11 +47,6 @@ pub struct Explain {
     tail: String,
     #[command(flatten)]
     scoring: ScoringFlags,
-    #[command(flatten)]
-    search: SearchFlags,
-    /// Explain by the rules of this file (docs/rules.md) instead of the model's
-    #[arg(long, value_name = "FILE")]
-    rules: Option<PathBuf>,
     /// What the rules may look up
     #[arg(long, value_enum, default_value = "train")]
     background: Looked,
@@ -75,27 +67,16 @@ pub struct Explain {
 impl Explain {
     /// Explains and prints.
     pub fn run(&self, output: &Output) -> anyhow::Result<ExitCode> {
-        let scoring = self.scoring.scoring(self.rules.is_some())?;
+        let scoring = self.scoring.scoring()?;
         let (model, data) = open_both(&self.model, self.data.as_deref(), output)?;
-        let names = data.names();
-        let (head, tail) = (names.entity(&self.head)?, names.entity(&self.tail)?);
-        let predicate = number(&self.target, scoring, &model, &data)?;
-        let request = Request {
-            model: &model,
-            data: &data,
-            scoring: &self.scoring,
-            search: &self.search,
-            rules: self.rules.as_deref(),
-            targets: &[predicate],
-            only_targets: true,
+        let reasoning = Reasoning {
+            scoring,
             background: self.background.into(),
-            rounds: self.rounds,
-            engine: Engine::Auto,
-            evaluation: Evaluation::default(),
+            rounds: self.rounds.map(usize::from),
+            ..Reasoning::default()
         };
-        let prepared = request.prepare(output)?;
-        let predictor = request.predictor(&prepared, output)?;
-        let query = Query { predicate, direction: Direction::Tail, known: head };
+        let reasoner = reasoner((&model, &self.model), &data, reasoning, output)?;
+        let query = reasoner.query(&self.target, Some(&self.head), None)?;
         let detail = Detail {
             max_firing: self.limit,
             max_failing: self.limit,
@@ -103,8 +84,8 @@ impl Explain {
             domain_entities: self.entities,
             limits: Limits { time: Some(Duration::from_secs(self.time)), answers: None },
         };
-        let explanation = predictor.explain(query, tail, &detail)?;
-        let fact = query.fact(tail);
+        let explanation = reasoner.explain_with(&self.target, &self.head, &self.tail, &detail)?;
+        let fact = query.fact(data.names().entity(&self.tail)?);
         let split = Split::ALL.into_iter().find(|&split| data.split(split).contains(&fact));
         if output.json {
             let mut value = json!(explanation);
@@ -116,7 +97,7 @@ impl Explain {
             value["left_out"] = json!(split.is_some_and(|split| self.is_background(split)));
             return output.write_json(&value);
         }
-        output.write(&self.text(&explanation, &predictor.scoring(), split))
+        output.write(&self.text(&explanation, &reasoner.predictor().scoring(), split))
     }
 
     fn is_background(&self, split: Split) -> bool {

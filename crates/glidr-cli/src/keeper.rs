@@ -6,9 +6,7 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use glidr::Model;
-use glidr::internals::model::SoftModel;
-use glidr::internals::train::Run;
+use glidr::{Learner, Model};
 
 /// Keeps one run's files.
 pub struct Keeper {
@@ -37,7 +35,7 @@ impl Keeper {
         }
         let checkpoint = beside(".checkpoint");
         if is_there(&checkpoint)? {
-            Run::checkpoint_training(&checkpoint)?;
+            Learner::of_checkpoint(&checkpoint)?;
         }
         let lock_path = beside(".learning");
         let refused = || format!("cannot write beside {}", model.display());
@@ -53,13 +51,14 @@ impl Keeper {
     }
 
     /// Writes the model. The last checkpoint goes only when that is done.
-    pub fn finish(&self, run: Run, watch: &(dyn Fn(usize, usize) + Sync)) -> anyhow::Result<SoftModel> {
-        run.save_checkpoint(&self.checkpoint)?;
-        let model = Model::new(run.provenance().clone());
-        let soft = run.into_model(watch);
-        model.with_soft(soft.clone()).save(&self.model)?;
-        std::fs::remove_file(&self.checkpoint).with_context(|| self.checkpoint.display().to_string())?;
-        Ok(soft)
+    pub fn finish(&self, model: &Model) -> anyhow::Result<()> {
+        model.save(&self.model)?;
+        match std::fs::remove_file(&self.checkpoint) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                Err(error).with_context(|| self.checkpoint.display().to_string())
+            }
+            _ => Ok(()),
+        }
     }
 }
 

@@ -1,18 +1,21 @@
-//! `glidr learn`: trains, keeps checkpoints, writes the model.
+//! `glidr learn`: trains, searches, blends, and writes the model.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use clap::Args;
-use glidr::internals::model::{Extraction, SoftModel};
-use glidr::internals::train::{Ended, Run};
-use glidr::{Dataset, Training};
+use glidr::internals::learn::Learned;
+use glidr::internals::model::SoftModel;
+use glidr::internals::train::{Checkpoints, TrainingEnd};
+use glidr::{Dataset, Learner, Method, Model, Rule, RuleSet};
 use serde_json::json;
 
 use crate::STOPPED;
+use crate::bars::Bars;
 use crate::eval::{self, evaluated_json, evaluated_text};
 use crate::keeper::Keeper;
 use crate::output::{Output, counted, table};
@@ -22,13 +25,14 @@ use crate::sources::open_data;
 
 /// Learn rules for the predicates of a graph, and keep them as a model.
 ///
-/// Positives come from train, with facts as background; rule weights come from valid. Without -o nothing
-/// is kept, but the ranking on test and the best rule of each predicate are shown.
+/// Soft rules are trained, rules are searched, and how both are blended is chosen on valid: every other command starts
+/// from the model. Without -o nothing is kept, but the ranking on test and the best rule of each predicate are shown.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \
     glidr learn                                     the built-in families, nothing kept\n  \
     glidr learn kinships/ -o kin.glidr --rules 32   more rules than the paper's 8\n  \
-    glidr learn kinships/ -o kin.glidr --resume     go on after Ctrl-C or a crash\n\n\
+    glidr learn kinships/ -o kin.glidr --resume     go on after Ctrl-C or a crash\n  \
+    glidr learn kinships/ -o kin.glidr --method search   no soft rules: faster\n\n\
     Settings in a file (--settings): one line each, such as  rules = 32  or  targets = [\"uncle\"]")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command")]
 pub struct Learn {
@@ -52,114 +56,100 @@ pub struct Learn {
     /// Do not rank the test split, even without -o
     #[arg(long, conflicts_with = "rank")]
     no_rank: bool,
+    /// Take the soft rules of this model instead of training them
+    #[arg(long, value_name = "MODEL", conflicts_with_all = ["resume", "restart"])]
+    soft: Option<PathBuf>,
     #[command(flatten)]
     settings: SettingFlags,
 }
 
 impl Learn {
-    /// Trains and reports.
+    /// Learns and reports.
     pub fn run(&self, output: &Output, threads: usize) -> anyhow::Result<ExitCode> {
         let keeper = self.output.as_deref().map(Keeper::new).transpose()?;
-        let training = self.training(keeper.as_ref())?;
-        let data = open_data(self.data.as_deref(), training.seed, output)?;
-        let run = Run::new(training, &data)?;
-        if self.resume
-            && let Some(keeper) = &keeper
-        {
-            run.load_checkpoint(&keeper.checkpoint)?;
-        }
-        let without = run.without_positives().join(", ");
-        if !without.is_empty() {
-            output.say(&format!("no positives in train, so no rules, for: {without}"));
-        }
-        let engine = run.engine().name();
+        let learner = self.learner(keeper.as_ref())?;
+        let data = open_data(self.data.as_deref(), learner.training.seed, output)?;
+        let proposed = match &self.settings.search.propose {
+            Some(path) => RuleSet::read(path, data.names())?.bare().cloned().collect(),
+            None => Vec::new(),
+        };
         let started = Instant::now();
         let signals = Signals::listen()?;
         signals.training.store(true, Ordering::Relaxed);
-        let model = match self.train(&run, keeper.as_ref(), output, threads, &signals.stop)? {
-            Ended::Stopped => return Ok(self.stopped(&run, keeper.as_ref(), output)?),
-            Ended::Diverged(target) => return Err(run.diverged(target).into()),
-            Ended::Finished => {
-                let bar = output.bar(0, "{bar:30} rule weights of {pos} of {len} targets  {elapsed} gone");
-                let watch = |done: usize, all: usize| {
-                    bar.set_length(all as u64);
-                    bar.set_position(bar.position().max(done as u64));
-                };
-                let model = match &keeper {
-                    Some(keeper) => keeper.finish(run, &watch)?,
-                    None => run.into_model(&watch),
-                };
-                bar.finish_and_clear();
-                model
-            }
-        };
+        let bars = Bars::stopped_by(output, Arc::clone(&signals.stop));
+        let learned = self.learn(&learner, &data, &proposed, keeper.as_ref(), threads, &bars);
+        bars.finish();
+        let Some(learned) = learned? else { return Ok(self.stopped(keeper.as_ref(), output)) };
+        if let Some(keeper) = &keeper {
+            keeper.finish(&learned.model)?;
+        }
         drop(keeper);
         signals.training.store(false, Ordering::Relaxed);
-        self.report(&model, &data, engine, started.elapsed(), output)
+        self.report(&learned, &data, started.elapsed(), output)
     }
 
     /// The settings: from flags and file, or from the checkpoint when nothing else is said.
-    fn training(&self, keeper: Option<&Keeper>) -> anyhow::Result<Training> {
-        let Some(keeper) = keeper else { return self.settings.training() };
+    fn learner(&self, keeper: Option<&Keeper>) -> anyhow::Result<Learner> {
+        let Some(keeper) = keeper else { return self.settings.learner(Learner::default()) };
         let checkpoint = &keeper.checkpoint;
         match (self.resume, checkpoint.exists()) {
-            (true, true) => self.settings.training_from(Run::checkpoint_training(checkpoint)?),
+            (true, true) => self.settings.learner(Learner::of_checkpoint(checkpoint)?),
             (true, false) => bail!("there is nothing to resume: {} does not exist", checkpoint.display()),
             (false, true) if !self.restart => bail!(
                 "{} holds an unfinished run: add --resume to go on with it, or --restart to throw it away",
                 checkpoint.display()
             ),
             (false, there) => {
-                let training = self.settings.training()?;
+                let learner = self.settings.learner(Learner::default())?;
                 if there {
                     std::fs::remove_file(checkpoint).with_context(|| checkpoint.display().to_string())?;
                 }
-                Ok(training)
+                Ok(learner)
             }
         }
     }
 
-    fn train(
+    /// Trains, searches and blends; none where it was stopped.
+    fn learn(
         &self,
-        run: &Run,
+        learner: &Learner,
+        data: &Dataset,
+        proposed: &[Rule],
         keeper: Option<&Keeper>,
-        output: &Output,
         threads: usize,
-        stop: &AtomicBool,
-    ) -> anyhow::Result<Ended> {
-        let bar = output.bar(run.progress().all_steps as u64, "{bar:30} {msg}  {elapsed} gone, {eta} left");
-        let every = Duration::from_secs(self.checkpoint_every);
-        let (mut last, mut failed) = (Instant::now(), None);
-        let ended = run.train(threads, stop, |run| {
-            let progress = run.progress();
-            bar.set_position(progress.steps as u64);
-            bar.set_message(format!(
-                "{} of {}, loss {:.1}",
-                progress.targets,
-                counted(progress.all_targets, "target"),
-                progress.loss
-            ));
-            if let Some(keeper) = keeper
-                && last.elapsed() >= every
-                && failed.is_none()
+        bars: &Bars,
+    ) -> anyhow::Result<Option<Learned>> {
+        let mut soft = None;
+        if let Some(path) = &self.soft {
+            soft = Some(open_soft(path, data)?);
+        } else if learner.method != Method::Search {
+            let run = learner.run(data)?;
+            if self.resume
+                && let Some(keeper) = keeper
             {
-                failed = run.save_checkpoint(&keeper.checkpoint).err();
-                stop.store(failed.is_some() || stop.load(Ordering::Relaxed), Ordering::Relaxed);
-                last = Instant::now();
+                run.load_checkpoint(&keeper.checkpoint)?;
             }
-        });
-        bar.finish_and_clear();
-        match failed {
-            Some(error) => Err(error).context("cannot keep a checkpoint"),
-            None => Ok(ended),
+            let without = run.without_positives().join(", ");
+            if !without.is_empty() {
+                bars.say(&format!("no positives in train, so no soft rules, for: {without}"));
+            }
+            let every = Duration::from_secs(self.checkpoint_every);
+            let checkpoints = keeper.map(|keeper| Checkpoints { path: &keeper.checkpoint, every });
+            if run.train(threads, bars, checkpoints)? == TrainingEnd::Stopped {
+                return Ok(None);
+            }
+            soft = Some(run.into_model(bars));
         }
+        Ok(learner.complete(soft, data, proposed, bars)?)
     }
 
-    fn stopped(&self, run: &Run, keeper: Option<&Keeper>, output: &Output) -> glidr::Result<ExitCode> {
+    fn stopped(&self, keeper: Option<&Keeper>, output: &Output) -> ExitCode {
         match keeper {
             None => output.say("stopped; nothing was kept: give -o MODEL to keep checkpoints"),
+            Some(keeper) if !keeper.checkpoint.exists() => {
+                output.say("stopped; there was nothing to keep yet");
+            }
             Some(keeper) => {
-                run.save_checkpoint(&keeper.checkpoint)?;
                 let data = self.data.as_ref().map_or(String::new(), |data| format!(" {}", typed(data)));
                 output.say(&format!(
                     "stopped; {} keeps what was done. To go on: glidr learn{data} -o {} --resume",
@@ -168,70 +158,84 @@ impl Learn {
                 ));
             }
         }
-        Ok(ExitCode::from(STOPPED))
+        ExitCode::from(STOPPED)
     }
 
     fn report(
         &self,
-        model: &SoftModel,
+        Learned { model, reports }: &Learned,
         data: &Dataset,
-        engine: &str,
         time: Duration,
         output: &Output,
     ) -> anyhow::Result<ExitCode> {
         let mut ranked = None;
         if self.rank || (self.output.is_none() && !self.no_rank) {
-            match eval::rank_soft(model, data, output) {
+            match eval::rank(model, data, output) {
                 Ok(found) => ranked = Some(found),
                 // Small or one-sided data may have no test facts: learning is done all the same.
                 Err(error) => output.say(&format!("not ranked: {error:#}")),
             }
         }
-        let best = model.ensembles.iter().filter_map(|ensemble| {
-            let (rule, weight) =
-                ensemble.extract(&model.schema, Extraction::TopP(0.25)).into_iter().next()?;
-            Some((model.predicates.name(ensemble.target), rule.show(model.names()), weight))
-        });
-        let best: Vec<(&str, String, f32)> = best.collect();
+        let mut best = Vec::new();
+        let targets = model.learned_targets();
+        for target in &targets {
+            best.extend(model.rules(target)?.next().map(|rule| (target, rule)));
+        }
+        let (soft, ensembles) =
+            model.soft.as_ref().map_or((0, &[][..]), |soft| (soft.count(), &soft.ensembles[..]));
+        let searched = model.rules.as_ref().map_or(0, |kept| kept.rules.len());
         if output.json {
             return output.write_json(&json!({
                 "model": self.output.as_ref().map(|path| path.display().to_string()),
                 "data": { "source": data.source, "hash": data.hash() },
-                "training": model.training,
-                "engine": engine,
+                "training": model.soft.as_ref().map(|soft| &soft.training),
+                "search": model.search,
                 "seconds": time.as_secs_f64(),
-                "targets": model.ensembles.iter().map(|ensemble| json!({
-                    "target": model.predicates.name(ensemble.target),
+                "targets": ensembles.iter().map(|ensemble| json!({
+                    "target": model.soft.as_ref().map(|soft| soft.predicates.name(ensemble.target)),
                     "weights": ensemble.rules.iter().map(|rule| rule.weight).collect::<Vec<f32>>(),
                     "losses": ensemble.rules.iter().map(|rule| rule.loss).collect::<Vec<f32>>(),
                 })).collect::<Vec<_>>(),
-                "best_rules": best.iter().map(|(target, rule, weight)| json!({
-                    "target": target, "rule": rule, "weight": weight,
+                "searched": reports,
+                "mixing_weights": model.mixing_weights,
+                "best_rules": best.iter().map(|(target, rule)| json!({
+                    "target": target, "rule": rule.text, "weight": rule.weight.max(),
                 })).collect::<Vec<_>>(),
                 "ranking": ranked.as_ref().map(evaluated_json),
             }));
         }
-        let rules: usize = model.ensembles.iter().map(|ensemble| ensemble.rules.len()).sum();
-        let mut text = format!(
-            "learned {} for {} in {:.1} s by the {engine} engine\n",
-            counted(rules, "rule"),
-            counted(model.ensembles.len(), "target"),
-            time.as_secs_f64()
-        );
+        let kinds = [(soft, "soft rule"), (searched, "searched rule")];
+        let kinds: Vec<String> =
+            kinds.iter().filter(|(count, _)| *count > 0).map(|(count, kind)| counted(*count, kind)).collect();
+        let kinds = if kinds.is_empty() { "no rules".to_owned() } else { kinds.join(" and ") };
+        let targets = counted(targets.len(), "target");
+        let mut text = format!("learned {kinds} for {targets} in {:.1} s\n", time.as_secs_f64());
         if let Some(ranked) = &ranked {
             text += &format!("\n{}", evaluated_text(ranked));
         }
-        text += "\nthe best rule of each predicate (top-p 0.25; weights of equal rules summed):\n";
+        text += "\nthe rule of most weight for each predicate:\n";
         text += &table(
             &["weight", "rule"],
             2,
-            best.iter().map(|(_, rule, weight)| vec![format!("{weight:.2}"), rule.clone()]),
+            best.iter().map(|(_, rule)| vec![format!("{:.2}", rule.weight.max()), rule.text.clone()]),
         );
         if let Some(path) = &self.output {
             text += &format!("\nmodel: {}\n", path.display());
         }
         output.write(&text)
     }
+}
+
+/// The soft rules of a model that was learned before.
+fn open_soft(path: &Path, data: &Dataset) -> anyhow::Result<SoftModel> {
+    let model = Model::open(path)?;
+    anyhow::ensure!(
+        model.provenance.hash == data.hash(),
+        "{} was learned on other data: {}",
+        path.display(),
+        model.provenance.source
+    );
+    model.soft.with_context(|| format!("{} holds no soft rules", path.display()))
 }
 
 /// A path as it can be typed into a shell.

@@ -7,9 +7,9 @@ use anyhow::Context;
 use clap::ValueEnum;
 use glidr::internals::export::{Dialect, Program, csv_rules, rule_value};
 use glidr::internals::render::Picture;
-use glidr::internals::rule::{Measures, RuleNames, Weight};
+use glidr::internals::rule::{Measures, RuleNames, Weight, WeightedRule};
 use glidr::internals::solve::{Ended, Found, HeldOut};
-use glidr::{Aggregation, Rule, WeightedRule};
+use glidr::{Aggregation, Rule};
 use serde_json::{Value, json};
 
 use crate::output::{Output, counted, table};

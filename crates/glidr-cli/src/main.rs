@@ -3,6 +3,7 @@
 //! Every command is three steps: arguments, one call into the library, one printer. Results go to
 //! standard output, progress and messages to standard error.
 
+mod bars;
 mod eval;
 mod explain;
 mod export;
@@ -66,7 +67,7 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Command {
     /// Learn rules from a graph and keep them as a model
-    Learn(learn::Learn),
+    Learn(Box<learn::Learn>),
     /// Rank the held-out facts of a graph with a model: MRR and Hits@1, @3, @10
     Eval(eval::Eval),
     /// Print rules as logic, measured, or write them for Prolog, Datalog, ASP, SPARQL or SQL

@@ -60,11 +60,6 @@ impl Output {
         let bar = ProgressBar::with_draw_target(Some(length), target);
         bar.with_style(style.progress_chars("━╸─"))
     }
-
-    /// A progress bar of queries that are answered.
-    pub fn query_bar(&self) -> ProgressBar {
-        self.bar(0, "{bar:30} {pos} of {len} queries  {elapsed} gone, {eta} left")
-    }
 }
 
 const MINUTE: Duration = Duration::from_mins(1);

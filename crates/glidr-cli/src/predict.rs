@@ -1,22 +1,16 @@
 //! `glidr predict`: the best candidates for an open query.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use glidr::internals::explain::{Detail, Explanation};
-use glidr::internals::graph::{Entity, Predicate, Query};
-use glidr::internals::infer::Engine;
-use glidr::internals::model::SoftModel;
-use glidr::internals::predict::{Answer, Soft, top_k};
+use glidr::internals::explain::Detail;
 use glidr::internals::solve::Ended;
-use glidr::{Background, Dataset, Direction, Evaluation, Predictor, Split};
+use glidr::{Dataset, Explanation, Prediction, Reasoner, Reasoning, Split};
 use serde_json::{Value, json};
 
 use crate::output::{Output, table};
-use crate::scoring::{Request, Scoring, ScoringFlags};
-use crate::search::SearchFlags;
+use crate::scoring::{LimitFlags, ScoringFlags, reasoner};
 use crate::settings::{Looked, ReflexiveFlag};
 use crate::sources::open_both;
 use crate::tell::rule_text;
@@ -28,16 +22,15 @@ use crate::tell::rule_text;
 /// taken by top-p 0.25. An answer that is a known fact is explained without that fact.
 #[derive(Args)]
 #[command(
-    after_help = "With --scoring search or blend the rules are searched first, as eval does; --rules FILE takes them \
-    from a file, as `glidr rules --scoring search` writes one. Scores order the candidates of one query and mean \
-    nothing beside those of another.\n\n\
+    after_help = "Scores order the candidates of one query and mean nothing beside those of another.\n\n\
     Examples:\n  glidr predict my.glidr --target uncle --head Arthur --explain\n  \
-    glidr predict my.glidr --target uncle --tail Colin --scoring search --explain"
+    glidr predict my.rules my-graph/ --target uncle --tail Colin --explain"
 )]
 pub struct Predict {
-    /// The model
+    /// The model, or a text of rules
     model: PathBuf,
-    /// Folder or file of triples [default: the data that the model was learned on]
+    /// Folder or file of triples [default: the data that the model was learned on; for a text of rules the built-in
+    /// families]
     data: Option<PathBuf>,
     /// The predicate asked about
     #[arg(long, value_name = "NAME")]
@@ -59,10 +52,7 @@ pub struct Predict {
     #[command(flatten)]
     scoring: ScoringFlags,
     #[command(flatten)]
-    search: SearchFlags,
-    /// Answer by the rules of this file (docs/rules.md) instead of the model's
-    #[arg(long, value_name = "FILE")]
-    rules: Option<PathBuf>,
+    limits: LimitFlags,
     /// Rounds of message passing, `R_max` of the paper [default: as in training]
     #[arg(long, value_name = "R", value_parser = clap::value_parser!(u16).range(1..=1000))]
     rounds: Option<u16>,
@@ -82,94 +72,55 @@ struct KnownEnd {
     tail: Option<String>,
 }
 
-/// The number of a target: of soft rules, the data may lack the predicate.
-pub fn number(target: &str, scoring: Scoring, model: &SoftModel, data: &Dataset) -> glidr::Result<Predicate> {
-    match scoring {
-        Scoring::Soft | Scoring::TopP | Scoring::Argmax => Soft::number(model, data, target),
-        Scoring::Rules | Scoring::Search | Scoring::Blend => data.names().predicate(target),
-    }
-}
-
 /// The answers, best first, each with its explanation where that is asked for.
-type Told = Vec<(Answer, Option<Explanation>)>;
+type Told = Vec<(Prediction, Option<Explanation>)>;
 
 impl Predict {
     /// Scores and prints.
     pub fn run(&self, output: &Output) -> anyhow::Result<ExitCode> {
-        let scoring = self.scoring.scoring(self.rules.is_some())?;
+        let scoring = self.scoring.scoring()?;
         let (model, data) = open_both(&self.model, self.data.as_deref(), output)?;
-        let predicate = number(&self.target, scoring, &model, &data)?;
-        let names = data.names();
-        let query = match (&self.end.head, &self.end.tail) {
-            (Some(head), _) => Query { predicate, direction: Direction::Tail, known: names.entity(head)? },
-            (None, Some(tail)) => Query { predicate, direction: Direction::Head, known: names.entity(tail)? },
-            (None, None) => anyhow::bail!("--head or --tail must be given"),
-        };
-        let request = Request {
-            model: &model,
-            data: &data,
-            scoring: &self.scoring,
-            search: &self.search,
-            rules: self.rules.as_deref(),
-            targets: &[predicate],
-            only_targets: true,
+        let reasoning = Reasoning {
+            scoring,
             background: self.background.into(),
-            rounds: self.rounds,
-            engine: Engine::Auto,
-            evaluation: Evaluation {
-                allow_reflexive: self.reflexive.allow_reflexive,
-                ..Evaluation::default()
-            },
+            rounds: self.rounds.map(usize::from),
+            limits: self.limits.limits(),
+            allow_reflexive: self.reflexive.allow_reflexive,
+            ..Reasoning::default()
         };
-        let prepared = request.prepare(output)?;
-        let predictor = request.predictor(&prepared, output)?;
-        let known = known_answers(query, &data);
-        let told = self.answers(query, predictor.as_ref(), &known, &data, output)?;
-        self.print(&told, &known, &data, output)
+        let reasoner = reasoner((&model, &self.model), &data, reasoning, output)?;
+        let told = self.answers(&reasoner, output)?;
+        self.print(&told, &data, output)
     }
 
     /// The best candidates that something speaks for.
-    fn answers(
-        &self,
-        query: Query,
-        predictor: &dyn Predictor,
-        known: &BTreeMap<Entity, Split>,
-        data: &Dataset,
-        output: &Output,
-    ) -> anyhow::Result<Told> {
-        let irreflexive = !self.reflexive.allow_reflexive
-            && data.irreflexive().get(query.predicate.index()).copied().unwrap_or(false);
-        let background = Background::from(self.background);
-        let is_known = |entity| known.get(&entity).is_some_and(|split| background.splits().contains(split));
-        let allowed = |entity| !(irreflexive && entity == query.known) && (self.known || !is_known(entity));
-        let mut target = predictor.target(query.predicate, irreflexive)?;
-        let mut answers = top_k(target.as_mut(), query, self.k, &allowed);
-        answers.retain(|answer| answer.score > 0.0);
-        if target.ended() != Ended::Complete {
-            output.say("not all rules were evaluated within --search-time: answers may be missing");
+    fn answers(&self, reasoner: &Reasoner, output: &Output) -> anyhow::Result<Told> {
+        let KnownEnd { head, tail } = &self.end;
+        let query = reasoner.query(&self.target, head.as_deref(), tail.as_deref())?;
+        let (answers, ended) = reasoner.answers(query, self.k, self.known)?;
+        if ended != Ended::Complete {
+            output.say("not all rules were evaluated within --time: answers may be missing");
         }
-        let explain = |answer: Answer| -> anyhow::Result<(Answer, Option<Explanation>)> {
-            let explain = || predictor.explain(query, answer.entity, &Detail::best_rule());
-            Ok((answer, self.explain.then(explain).transpose()?))
+        let explain = |answer: Prediction| -> anyhow::Result<(Prediction, Option<Explanation>)> {
+            let (head, tail) = match (head, tail) {
+                (Some(head), _) => (head, &answer.entity),
+                (None, tail) => (&answer.entity, tail.as_ref().unwrap_or(&answer.entity)),
+            };
+            let explain = || reasoner.explain_with(&self.target, head, tail, &Detail::best_rule());
+            let why = self.explain.then(explain).transpose()?;
+            Ok((answer, why))
         };
         answers.into_iter().map(explain).collect()
     }
 
-    fn print(
-        &self,
-        told: &Told,
-        known: &BTreeMap<Entity, Split>,
-        data: &Dataset,
-        output: &Output,
-    ) -> anyhow::Result<ExitCode> {
-        let name = |answer: &Answer| data.names().entities.name(answer.entity).to_owned();
-        let split = |answer: &Answer| known.get(&answer.entity).map(|split| split.name());
+    fn print(&self, told: &Told, data: &Dataset, output: &Output) -> anyhow::Result<ExitCode> {
+        let split = |answer: &Prediction| answer.split.map(Split::name);
         if output.json {
             let answers: Vec<Value> = told
                 .iter()
                 .map(|(answer, why)| {
                     let mut value =
-                        json!({ "entity": name(answer), "score": answer.score, "split": split(answer) });
+                        json!({ "entity": answer.entity, "score": answer.score, "split": split(answer) });
                     if let Some(why) = why {
                         value["because"] = json!(why.best_rule());
                     }
@@ -185,29 +136,16 @@ impl Predict {
             }));
         }
         let rows = told.iter().map(|(answer, _)| {
-            vec![name(answer), split(answer).unwrap_or("–").to_owned(), format!("{:.4}", answer.score)]
+            let split = split(answer).unwrap_or("–").to_owned();
+            vec![answer.entity.clone(), split, format!("{:.4}", answer.score)]
         });
         let mut text = table(&["entity", "split", "score"], 2, rows);
         for (answer, why) in told {
             if let Some(why) = why {
-                text += &format!("\n{}\n", name(answer));
+                text += &format!("\n{}\n", answer.entity);
                 text += &why.best_rule().map_or("  no hard rule fires\n".into(), rule_text);
             }
         }
         output.write(&text)
     }
-}
-
-/// The known answers of a query, with the first split that each is in.
-fn known_answers(query: Query, data: &Dataset) -> BTreeMap<Entity, Split> {
-    let mut known = BTreeMap::new();
-    for split in Split::ALL {
-        for &fact in data.split(split) {
-            let (asked, answer) = Query::of(fact, query.direction);
-            if asked == query {
-                known.entry(answer).or_insert(split);
-            }
-        }
-    }
-    known
 }

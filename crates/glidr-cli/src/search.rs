@@ -1,21 +1,19 @@
 //! Searching for rules, by flags.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use glidr::internals::graph::Predicate;
-use glidr::internals::model::SoftModel;
-use glidr::internals::search::{Evaluated, Searched};
-use glidr::internals::solve::Limits;
-use glidr::{Aggregation, Dataset, Rule, Search, Split};
+use glidr::internals::search::Evaluated;
+use glidr::{Aggregation, Search};
 
-use crate::output::Output;
+use crate::settings::ReflexiveFlag;
 
-/// How rules are searched with --scoring search or blend.
+/// How rules are searched.
 #[derive(Args)]
 #[command(next_help_heading = "Search for rules")]
 pub struct SearchFlags {
-    /// Seconds for the proposals of one target; also for any one question to a rule
+    /// Seconds for the proposals of one target
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
     search_time: Option<u64>,
     /// Rules of a target that are no conjunctions, at most [default: 2400]
@@ -44,15 +42,20 @@ pub struct SearchFlags {
     #[arg(long, value_name = "COUNT")]
     max_refined: Option<usize>,
     /// Evaluate rules on every query and candidate (exact), on a sample of them (sampled), or exactly on graphs of at
-    /// most 5792 entities (auto)
-    #[arg(long, value_enum, default_value = "auto")]
-    evaluated: EvaluatedFlag,
+    /// most 5792 entities (auto) [default: auto]
+    #[arg(long, value_enum)]
+    evaluated: Option<EvaluatedFlag>,
     /// In a sample, facts of a target that ask, at most [default: 5000]
     #[arg(long, value_name = "COUNT")]
     max_facts: Option<usize>,
     /// How rules are aggregated [default: what does best on valid, for each target]
     #[arg(long, value_enum)]
     aggregation: Option<AggregationFlag>,
+    /// File of rules (docs/rules.md) that the search counts too
+    #[arg(long, value_name = "FILE")]
+    pub propose: Option<PathBuf>,
+    #[command(flatten)]
+    reflexive: ReflexiveFlag,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -75,59 +78,27 @@ enum AggregationFlag {
 }
 
 impl SearchFlags {
-    /// The limits on evaluating one rule.
-    pub fn limits(&self) -> Limits {
-        Limits { time: self.search_time.map(Duration::from_secs), answers: None }
-    }
-
-    /// The search that they ask for.
-    pub fn search(&self) -> Search {
-        let plain = Search::default();
+    /// The search that they ask for, where `plain` stands for all that is not given.
+    pub fn search(&self, plain: Search) -> Search {
         Search {
-            time: self.search_time.map(Duration::from_secs),
+            time: self.search_time.map(Duration::from_secs).or(plain.time),
             max_rules: self.max_rules.unwrap_or(plain.max_rules),
             max_conjunctions: self.max_conjunctions.unwrap_or(plain.max_conjunctions),
             max_paths: self.max_paths.unwrap_or(plain.max_paths),
             max_patterns: self.max_patterns.unwrap_or(plain.max_patterns),
-            similarity_paths: !self.no_similarity_paths,
-            min_groundings: !self.no_min_groundings,
+            similarity_paths: plain.similarity_paths && !self.no_similarity_paths,
+            min_groundings: plain.min_groundings && !self.no_min_groundings,
             local_search: self.local_search.unwrap_or(plain.local_search),
             max_refined: self.max_refined.unwrap_or(plain.max_refined),
             max_facts: self.max_facts.unwrap_or(plain.max_facts),
-            evaluated: match self.evaluated {
+            evaluated: self.evaluated.map_or(plain.evaluated, |flag| match flag {
                 EvaluatedFlag::Auto => Evaluated::Auto,
                 EvaluatedFlag::Exact => Evaluated::Exact,
                 EvaluatedFlag::Sampled => Evaluated::Sampled,
-            },
-            aggregation: self.aggregation.map(|flag| Aggregation::ALL[flag as usize]),
+            }),
+            aggregation: self.aggregation.map(|flag| Aggregation::ALL[flag as usize]).or(plain.aggregation),
+            allow_reflexive: plain.allow_reflexive || self.reflexive.allow_reflexive,
             ..plain
         }
     }
-}
-
-/// Searches, with a progress bar.
-pub fn run(
-    search: Search,
-    model: &SoftModel,
-    data: &Dataset,
-    extra: &[Rule],
-    targets: &[Predicate],
-    output: &Output,
-) -> anyhow::Result<Searched> {
-    let bar = output
-        .bar(targets.len() as u64, "{bar:30} {pos} of {len} targets searched  {elapsed} gone, {eta} left");
-    let searched = search.run(data, Some(model), extra, targets, &|done| bar.set_position(done as u64))?;
-    bar.finish_and_clear();
-    Ok(searched)
-}
-
-/// The predicates of the data that the model was told to learn; all that training sees if it was told none.
-pub fn targets_of(model: &SoftModel, data: &Dataset) -> Vec<Predicate> {
-    let names = data.names();
-    let seen = [Split::Facts, Split::Train].into_iter().flat_map(|split| data.split(split));
-    let mut targets: Vec<Predicate> = seen.map(|fact| fact.predicate).collect();
-    targets.sort_unstable();
-    targets.dedup();
-    targets.retain(|target| model.ranks(names.predicates.name(*target)));
-    targets
 }

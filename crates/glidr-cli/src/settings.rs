@@ -1,21 +1,26 @@
 //! Training settings from flags and from a TOML file.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::{Args, ValueEnum};
 use glidr::internals::infer::Engine;
 use glidr::internals::model::{Negative, Positives, RuleWeights};
 use glidr::internals::rule::{Clause, parse_rules};
-use glidr::{Background, Training};
+use glidr::{Background, Learner, Method, Training};
+
+use crate::search::SearchFlags;
 
 /// Every setting of learning: a flag wins over the file, the file over the default.
 #[derive(Args)]
 #[command(next_help_heading = "Settings of learning")]
 pub struct SettingFlags {
-    /// TOML file of settings, under the names of these flags
+    /// TOML file of settings, under the names of these flags; those of the search under [search]
     #[arg(long, value_name = "FILE")]
     settings: Option<PathBuf>,
+    /// What is learned [default: full]
+    #[arg(long, value_enum)]
+    method: Option<MethodFlag>,
     /// Schematic variables, N of the paper, from 2 to 9 [default: 4]
     #[arg(long, value_name = "N")]
     variables: Option<usize>,
@@ -79,23 +84,46 @@ pub struct SettingFlags {
     /// A predicate to learn; may be given several times
     #[arg(long = "target", value_name = "NAME")]
     target: Vec<String>,
+    #[command(flatten)]
+    pub search: SearchFlags,
+}
+
+/// [`Method`] as a flag.
+#[derive(Clone, Copy, ValueEnum)]
+enum MethodFlag {
+    /// Soft rules, searched rules, and how both are blended
+    Full,
+    /// Soft rules alone: the paper's method
+    Soft,
+    /// Searched rules alone
+    Search,
+}
+
+impl From<MethodFlag> for Method {
+    fn from(flag: MethodFlag) -> Self {
+        match flag {
+            MethodFlag::Full => Method::Full,
+            MethodFlag::Soft => Method::Soft,
+            MethodFlag::Search => Method::Search,
+        }
+    }
 }
 
 impl SettingFlags {
-    /// The settings in force.
-    pub fn training(&self) -> anyhow::Result<Training> {
-        self.training_from(Training::default())
+    /// The settings in force, where `start` stands for all that is not given.
+    pub fn learner(&self, start: Learner) -> anyhow::Result<Learner> {
+        let start = match &self.settings {
+            None => start,
+            Some(path) => read_settings(path).with_context(|| path.display().to_string())?,
+        };
+        Ok(Learner {
+            method: self.method.map_or(start.method, Into::into),
+            training: self.training(start.training)?,
+            search: self.search.search(start.search),
+        })
     }
 
-    /// The settings in force, where `start` stands for all that is not given.
-    pub fn training_from(&self, start: Training) -> anyhow::Result<Training> {
-        let mut training = match &self.settings {
-            None => start,
-            Some(path) => {
-                let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
-                toml::from_str(&text).with_context(|| path.display().to_string())?
-            }
-        };
+    fn training(&self, mut training: Training) -> anyhow::Result<Training> {
         set(&mut training.variables, self.variables);
         set(&mut training.rounds, self.rounds);
         set(&mut training.rules, self.rules);
@@ -130,6 +158,19 @@ impl SettingFlags {
         training.check()?;
         Ok(training)
     }
+}
+
+/// Settings of a file: those of training stand at the top, those of the search under `[search]`.
+fn read_settings(path: &Path) -> anyhow::Result<Learner> {
+    let text = std::fs::read_to_string(path)?;
+    let mut table: toml::Table = toml::from_str(&text)?;
+    // Parsed from the text where it can be, so that an error shows the line.
+    if !table.contains_key("method") && !table.contains_key("search") {
+        return Ok(Learner { training: toml::from_str(&text)?, ..Learner::default() });
+    }
+    let method = table.remove("method").map(toml::Value::try_into).transpose()?.unwrap_or_default();
+    let search = table.remove("search").map(toml::Value::try_into).transpose()?.unwrap_or_default();
+    Ok(Learner { method, training: table.try_into()?, search })
 }
 
 fn set<T: Copy>(setting: &mut T, flag: Option<T>) {

@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use glidr::internals::model::{Extraction, Provenance, SoftModel};
+use glidr::internals::model::{Extraction, Provenance, RuleModel, SoftModel};
 use glidr::internals::solve::Limits;
 use glidr::internals::util::file_kind::FileKind;
 use glidr::{Background, Dataset, Model, RuleSet};
@@ -132,11 +132,21 @@ fn starts_like_text(path: &Path) -> bool {
     read.is_ok() && !start.contains(&0)
 }
 
-/// The soft rules of a model, and the data to use them on: `data`, or what the model was learned on.
-pub fn open_both(model: &Path, data: Option<&Path>, output: &Output) -> anyhow::Result<(SoftModel, Dataset)> {
-    let source = Source { path: model.to_owned(), model: Some(Model::open(model)?) };
+/// A model, and the data to use it on: `data`, or what the model was learned on. A text of rules is a model that holds
+/// these alone.
+pub fn open_both(path: &Path, data: Option<&Path>, output: &Output) -> anyhow::Result<(Model, Dataset)> {
+    let source = Source::open(path)?;
     let data = source.data(data, 0, output)?;
-    Ok((source.soft()?.clone(), data))
+    let model = if let Some(model) = source.model {
+        model
+    } else {
+        let rules = read_rules(path, &data)?;
+        let targets = rules.targets().iter().map(|of| data.names().predicates.name(of.target).to_owned());
+        let targets = targets.collect();
+        let rules = RuleModel::new(&rules, None, data.names());
+        Model { targets, ..Model::new(Provenance::of(&data, 0)) }.with_rules(rules)
+    };
+    Ok((model, data))
 }
 
 /// The data at `path`, or the data that a model was learned on, if it is still the same.
@@ -161,12 +171,4 @@ fn data_of(provenance: &Provenance, path: Option<&Path>, output: &Output) -> any
         );
     }
     Ok(data)
-}
-
-/// Says which of the model's predicates the data lacks.
-pub fn say_lacking(lacking: &[String], data: &Dataset, output: &Output) {
-    if !lacking.is_empty() {
-        let names = lacking.join(", ");
-        output.say(&format!("{} lacks names of the model, which hold nowhere there: {names}", data.source));
-    }
 }

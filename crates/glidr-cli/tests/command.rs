@@ -25,7 +25,7 @@ fn learn_alone_learns_the_families_and_shows_ranking_and_rules() {
     let folder = folder();
     let output = run(folder.path(), "learn --steps 60 --rules 2");
     let text = stdout(&output);
-    assert!(text.starts_with("learned 24 rules for 12 targets"), "{text}");
+    assert!(text.starts_with("learned 24 soft rules and ") && text.contains(" for 12 targets in "), "{text}");
     for part in ["MRR", "Hits@10", "uncle(X, Y) :- ", "both directions, filtered, ties at random by seed 0"] {
         assert!(text.contains(part), "{part} is missing from:\n{text}");
     }
@@ -166,14 +166,20 @@ fn a_model_applied_to_data_that_lacks_its_predicates_says_which() {
     let folder = with_model();
     fs::write(folder.path().join("other.tsv"), "a\tuncle\tb\nb\twife\tc\nc\tuncle\td\n")
         .expect("a small file");
-    let output = run(folder.path(), "predict m.glidr other.tsv --target uncle --head a");
+    let output = run(folder.path(), "predict m.glidr other.tsv --target uncle --head a --scoring rules");
+    stdout(&output);
+    assert!(stderr(&output).contains("lacks names that "), "{}", stderr(&output));
+    let output = run(folder.path(), "predict m.glidr other.tsv --target uncle --head a --scoring soft");
     stdout(&output);
     assert!(stderr(&output).contains("lacks names of the model"), "{}", stderr(&output));
     assert!(stderr(&output).contains("aunt, brother, daughter"), "{}", stderr(&output));
     fs::write(folder.path().join("alien.tsv"), "a\tlikes\tb\n").expect("a small file");
-    let output = run(folder.path(), "predict m.glidr alien.tsv --target uncle --head a");
-    assert_eq!(output.status.code(), Some(1));
-    assert!(stderr(&output).contains("has none of them"), "{}", stderr(&output));
+    for scoring in ["soft", "rules", "blend"] {
+        let question = format!("predict m.glidr alien.tsv --target uncle --head a --scoring {scoring}");
+        let output = run(folder.path(), &question);
+        assert_eq!(output.status.code(), Some(1));
+        assert!(stderr(&output).contains("has none of them"), "{}", stderr(&output));
+    }
 }
 
 #[test]
@@ -391,27 +397,24 @@ fn rules_are_measured_sorted_and_filtered() {
 #[test]
 fn rules_that_search_finds_can_be_kept_and_ranked_with_again() {
     let folder = with_model();
-    let direct = json(&run(folder.path(), "eval m.glidr --scoring search --json"));
-    assert!(direct["rules"].as_u64() > Some(0) && direct["search"][0]["aggregation"].is_string(), "{direct}");
-    let text = stdout(&run(folder.path(), "rules m.glidr --scoring search"));
+    let direct = json(&run(folder.path(), "eval m.glidr --scoring rules --json"));
+    assert!(direct["rules"].as_u64() > Some(0), "{direct}");
+    let text = stdout(&run(folder.path(), "rules m.glidr --format rules"));
     assert!(text.starts_with(":- aggregation("), "{text}");
     fs::write(folder.path().join("m.rules"), text).expect("a small file");
-    let again = json(&run(folder.path(), "eval m.glidr --rules m.rules --json"));
+    let again = json(&run(folder.path(), "eval m.rules --json"));
     assert_eq!((&again["mrr"], &again["rules"]), (&direct["mrr"], &direct["rules"]));
-    fs::write(folder.path().join("own.rules"), "wife(X, Y) :- husband(Y, X).\n").expect("a small file");
-    let mixed = json(&run(folder.path(), "eval m.glidr --scoring search --rules own.rules --json"));
-    assert_eq!(mixed["queries"], direct["queries"]);
 }
 
 #[test]
 fn a_rule_with_two_numbers_answers_by_the_first_for_tails_and_by_the_second_for_heads() {
-    let folder = with_model();
+    let folder = folder();
     let text = ":- aggregation(wife, sum).\n0.25 / 2 :: wife(X, Y) :- husband(Y, X).\n";
     fs::write(folder.path().join("own.rules"), text).expect("a small file");
     for (given, answer, score) in
         [("head Penelope", "Christopher", 0.25), ("tail Christopher", "Penelope", 2.0)]
     {
-        let direction = format!("predict m.glidr --target wife --{given} --rules own.rules --known --json");
+        let direction = format!("predict own.rules --target wife --{given} --known --json");
         let found = json(&run(folder.path(), &direction));
         let first = &found["answers"][0];
         assert_eq!(
@@ -421,7 +424,7 @@ fn a_rule_with_two_numbers_answers_by_the_first_for_tails_and_by_the_second_for_
         );
     }
     fs::write(folder.path().join("own.rules"), text.replace("/ 2", "/ wife")).expect("a small file");
-    let refused = run(folder.path(), "eval m.glidr --rules own.rules");
+    let refused = run(folder.path(), "eval own.rules");
     assert!(
         stderr(&refused).contains("“/” must be followed by the number for heads"),
         "{}",
@@ -432,9 +435,8 @@ fn a_rule_with_two_numbers_answers_by_the_first_for_tails_and_by_the_second_for_
 #[test]
 fn a_blend_ranks_and_tells_its_mixing_weights() {
     let folder = folder();
-    stdout(&run(folder.path(), "learn -o m.glidr --steps 40 --rules 2"));
-    let blend =
-        json(&run(folder.path(), "eval m.glidr --scoring blend --json --max-rules 40 --max-conjunctions 40"));
+    stdout(&run(folder.path(), "learn -o m.glidr --steps 40 --rules 2 --max-rules 40 --max-conjunctions 40"));
+    let blend = json(&run(folder.path(), "eval m.glidr --json"));
     assert_eq!(blend["protocol"]["scoring"], "blend");
     let weights = blend["mixing_weights"].as_array().expect("mixing weights");
     assert!(
@@ -449,9 +451,7 @@ fn a_blend_ranks_and_tells_its_mixing_weights() {
 fn a_blend_predicts_and_explains_what_it_predicts() {
     let folder = with_model();
     for (target, head) in [("wife", "Penelope"), ("uncle", "Arthur")] {
-        let how = format!(
-            "--target {target} --head {head} --scoring blend --max-rules 40 --max-conjunctions 40 --json"
-        );
+        let how = format!("--target {target} --head {head} --scoring blend --json");
         let found = json(&run(folder.path(), &format!("predict m.glidr --known --explain {how}")));
         let best = &found["answers"][0];
         assert!(best["score"].as_f64() > Some(0.9) && best["because"]["fires"] == true, "{found}");
@@ -462,15 +462,46 @@ fn a_blend_predicts_and_explains_what_it_predicts() {
 }
 
 #[test]
-fn a_scoring_that_lacks_its_rules_or_has_too_many_says_so() {
-    let folder = with_model();
+fn a_scoring_that_lacks_its_rules_says_so() {
+    let folder = folder();
+    stdout(&run(folder.path(), &format!("learn -o soft.glidr --method soft {QUICK}")));
     fs::write(folder.path().join("own.rules"), "wife(X, Y) :- husband(Y, X).\n").expect("a small file");
-    for (flags, told) in [
-        ("--scoring rules", "--scoring rules needs rules: give --rules FILE"),
-        ("--scoring argmax --rules own.rules", "--rules goes alone or with --scoring rules, search or blend"),
-        ("--scoring argmax --top-p 0.5", "--top-p goes with --scoring top-p alone"),
+    for (command, told) in [
+        (
+            "eval soft.glidr --scoring rules",
+            "soft.glidr: this scoring needs searched rules, but the model holds none",
+        ),
+        ("eval soft.glidr --scoring blend", "soft.glidr: this scoring needs searched rules"),
+        (
+            "eval own.rules --scoring soft",
+            "own.rules: this scoring needs soft rules, but the model holds none",
+        ),
+        ("rules soft.glidr --scoring rules", "soft.glidr holds no searched rules"),
+        ("eval soft.glidr --scoring argmax --top-p 0.5", "--top-p goes with --scoring top-p alone"),
     ] {
-        let refused = run(folder.path(), &format!("eval m.glidr {flags}"));
+        let refused = run(folder.path(), command);
+        assert_eq!(refused.status.code(), Some(1), "{command}");
         assert!(stderr(&refused).contains(told), "{}", stderr(&refused));
     }
+}
+
+#[test]
+fn each_method_learns_its_part_and_a_search_takes_soft_rules_and_proposals() {
+    let folder = folder();
+    let full = json(&run(folder.path(), &format!("learn -o full.glidr --json {QUICK}")));
+    assert!(full["searched"][0]["aggregation"].is_string() && full["search"]["max_rules"] == 2400, "{full}");
+    stdout(&run(folder.path(), &format!("learn -o soft.glidr --method soft {QUICK}")));
+    stdout(&run(folder.path(), &format!("learn -o again.glidr --soft soft.glidr {QUICK}")));
+    let bytes = |name: &str| fs::read(folder.path().join(name)).expect("a model");
+    assert!(bytes("full.glidr") == bytes("again.glidr"), "soft rules trained before give the same model");
+    let rule = "wife(X, Y) :- husband(Y, X), husband(Y, Z), husband(W, X), father(Y, W2).";
+    fs::write(folder.path().join("own.rules"), rule).expect("a small file");
+    let plain = json(&run(folder.path(), "learn --json --method search --target wife"));
+    let proposed =
+        json(&run(folder.path(), "learn --json --method search --target wife --propose own.rules"));
+    assert!(plain["training"].is_null() && plain["targets"] == serde_json::json!([]), "{plain}");
+    assert_eq!(
+        proposed["searched"][0]["counted"].as_u64(),
+        plain["searched"][0]["counted"].as_u64().map(|n| n + 1)
+    );
 }

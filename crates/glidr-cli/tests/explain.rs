@@ -52,13 +52,15 @@ fn an_explanation_adds_up_to_the_score_and_stands_on_real_facts() {
     let facts = background();
     let mut proofs = 0;
     for [target, head] in held_out() {
-        let predicted =
-            json(folder.path(), &format!("predict m.glidr --target {target} --head {head} -k 2 --explain"));
+        let predicted = json(
+            folder.path(),
+            &format!("predict m.glidr --target {target} --head {head} -k 2 --explain --scoring soft"),
+        );
         for answer in predicted["answers"].as_array().expect("a list") {
             let tail = answer["entity"].as_str().expect("a name");
             let told = json(
                 folder.path(),
-                &format!("explain m.glidr --target {target} --head {head} --tail {tail}"),
+                &format!("explain m.glidr --target {target} --head {head} --tail {tail} --scoring soft"),
             );
             let (score, sum) = (answer["score"].as_f64(), told["score"].as_f64());
             let (score, sum) = (score.expect("a score"), sum.expect("a score"));
@@ -89,16 +91,16 @@ fn an_explanation_adds_up_to_the_score_and_stands_on_real_facts() {
 fn answers_by_searched_rules_are_explained_by_a_rule_that_fires() {
     let folder = with_model();
     let facts = background();
-    let text = glidr(folder.path(), "rules m.glidr --scoring search");
+    let text = glidr(folder.path(), "rules m.glidr --format rules");
     fs::write(folder.path().join("kept.rules"), text).expect("a small file");
     let mut proofs = 0;
     for [target, head] in held_out() {
         let ask = |how: &str| {
-            let direction = format!("predict m.glidr --target {target} --head {head} -k 3 --explain {how}");
+            let direction = format!("predict {how} --target {target} --head {head} -k 3 --explain");
             json(folder.path(), &direction)["answers"].clone()
         };
-        let answers = ask("--scoring search");
-        assert_eq!(answers, ask("--rules kept.rules"), "the same rules from a file");
+        let answers = ask("m.glidr --scoring rules");
+        assert_eq!(answers, ask("kept.rules"), "the same rules from a file");
         for answer in answers.as_array().expect("a list") {
             assert!(answer["score"].as_f64() > Some(0.0) && answer["because"]["fires"] == true, "{answer}");
             for fact in answer["because"]["facts"].as_array().expect("a proof") {
@@ -114,7 +116,7 @@ fn answers_by_searched_rules_are_explained_by_a_rule_that_fires() {
 #[test]
 fn a_low_score_names_the_literal_that_emptied_a_domain_and_where_rules_fail() {
     let folder = with_model();
-    let told = json(folder.path(), "explain m.glidr --target wife --head Arthur --tail Colin");
+    let told = json(folder.path(), "explain m.glidr --target wife --head Arthur --tail Colin --scoring soft");
     assert!(told["split"].is_null() && told["score"].as_f64() < Some(0.5), "{told}");
     let emptied = &told["soft"][0]["trace"]["emptied"];
     assert!(emptied["literal"][0][0].is_string(), "{told}");
@@ -123,7 +125,8 @@ fn a_low_score_names_the_literal_that_emptied_a_domain_and_where_rules_fail() {
     assert_eq!(rounds.len(), 4, "the start and three rounds");
     assert_eq!(rounds[0][0]["best"][0][0], "Arthur");
     assert!(told["rules"].as_array().expect("rules").iter().any(|rule| rule["failing_literal"].is_string()));
-    let text = glidr(folder.path(), "explain m.glidr --target wife --head Arthur --tail Colin");
+    let text =
+        glidr(folder.path(), "explain m.glidr --target wife --head Arthur --tail Colin --scoring soft");
     for part in ["soft score", "the sum of weight × score", "narrowed most: ", "emptying", "fails at"] {
         assert!(text.contains(part), "{part} is missing from:\n{text}");
     }
@@ -134,8 +137,7 @@ fn a_known_fact_is_explained_without_itself() {
     let folder = with_model();
     let known = background().into_iter().filter(|fact| fact[0] == "uncle").min().expect("an uncle");
     fs::write(folder.path().join("own.rules"), "uncle(X, Y) :- uncle(X, Y).\n").expect("a small file");
-    let question =
-        format!("explain m.glidr --target uncle --head {} --tail {} --rules own.rules", known[1], known[2]);
+    let question = format!("explain own.rules --target uncle --head {} --tail {}", known[1], known[2]);
     let told = json(folder.path(), &question);
     assert_eq!((&told["left_out"], &told["rules"][0]["fires"]), (&true.into(), &false.into()), "{told}");
     assert_eq!(told["rules"][0]["failing_literal"], "uncle(X, Y)");

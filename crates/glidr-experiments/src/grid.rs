@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Watch;
 use crate::job::{Change, Job};
-use crate::learner::{Learner, stopped};
+use crate::model_store::ModelStore;
 use crate::plan::{Choices, DataSets, Plan, first, folder};
 use crate::store::Store;
 
@@ -93,7 +93,7 @@ fn points(plan: &Plan, choices: &Choices, variables: usize) -> Vec<(f64, Change,
 pub fn run(
     jobs: &[Job],
     store: &mut Store,
-    mut learner: Learner,
+    mut learner: ModelStore,
     watch: &dyn Watch,
 ) -> anyhow::Result<Option<Vec<Done>>> {
     let (mut data_sets, mut done) = (DataSets::default(), Vec::new());
@@ -112,9 +112,9 @@ pub fn run(
         let (learned, tested) = job.sides(data)?;
         let found = job.model((&learned, &tested), &mut learner, watch).with_context(|| job.show())?;
         let Some(found) = found else { return Ok(None) };
-        let shown = |done: usize, all: usize| watch.progress(done, all, "queries or targets");
         let ranks =
-            job.rank(&found.model, &learned, &tested, &mut memo, &shown).with_context(|| job.show())?;
+            job.rank(&found.model, &learned, &tested, &mut memo, watch).with_context(|| job.show())?;
+        let Some(ranks) = ranks else { return Ok(None) };
         let result = UnitResult {
             mrr: ranks.metrics.mrr,
             hits1: ranks.metrics.hits1,
@@ -128,7 +128,7 @@ pub fn run(
         };
         store.put(&unit, &result)?;
         done.push((job.clone(), result));
-        if stopped(watch) && number + 1 < jobs.len() {
+        if watch.is_stopped() && number + 1 < jobs.len() {
             return Ok(None);
         }
     }

@@ -2,19 +2,17 @@
 
 use std::sync::Arc;
 
-use anyhow::Context;
 use glidr::internals::evaluate::{EvaluationReport, Metrics, choose_mixing_weights};
-use glidr::internals::graph::Predicate;
 use glidr::internals::model::{Extraction, RuleWeights, SoftModel};
 use glidr::internals::predict::{Blend, MessagePassing, Rules, Soft};
 use glidr::internals::rule::TargetRules;
 use glidr::internals::search::Searched;
-use glidr::{Background, Dataset, Evaluation, Predictor, Split, Training};
+use glidr::{Background, Dataset, Evaluation, Predictor, Training};
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::Watch;
-use crate::learner::{Learned, Learner};
+use crate::model_store::{ModelStore, TrainedModel};
 use crate::plan::{Scores, SearchPlan};
 use crate::watch::Stopwatch;
 
@@ -115,20 +113,20 @@ impl Job {
     pub fn model(
         &self,
         (learned, tested): (&Dataset, &Dataset),
-        learner: &mut Learner,
+        learner: &mut ModelStore,
         watch: &dyn Watch,
-    ) -> anyhow::Result<Option<Learned>> {
+    ) -> anyhow::Result<Option<TrainedModel>> {
         let rule_weights = if self.weights_later() { RuleWeights::Loss } else { self.training.rule_weights };
         let training = Training { rule_weights, ..self.training.clone() };
         let Some(found) = learner.model(&training, learned, watch)? else { return Ok(None) };
         let (mut model, mut seconds) = (found.model.clone(), found.seconds);
         if self.weights_later() {
             let started = Stopwatch::start();
-            model.learn_rule_weights(tested, &|done, all| watch.progress(done, all, "rule weights"))?;
+            model.learn_rule_weights(tested, watch)?;
             model.training.rule_weights = RuleWeights::Learned;
             seconds = seconds.map(|seconds| seconds + started.seconds());
         }
-        Ok(Some(Learned { model, seconds }))
+        Ok(Some(TrainedModel { model, seconds }))
     }
 
     fn soft<'a>(
@@ -142,33 +140,34 @@ impl Job {
         Soft::with(model, data, Background::Train, passing)
     }
 
-    /// The searched rules, and the processor seconds that this took; a search is run once for all that use it.
+    /// The searched rules, and the processor seconds that this took; a search is run once for all that use it. None
+    /// where it was asked to stop.
     fn searched<'m>(
         &self,
         model: &SoftModel,
         learned: &Dataset,
         memo: &'m mut Memo,
-        watch: &(dyn Fn(usize, usize) + Sync),
-    ) -> anyhow::Result<&'m (Searched, f64)> {
+        watch: &dyn Watch,
+    ) -> anyhow::Result<Option<&'m (Searched, f64)>> {
         let key = json!([self.training, learned.hash(), self.search]);
         if memo.as_ref().is_none_or(|(known, _)| *known != key) {
-            let (started, targets) = (Stopwatch::start(), targets(learned));
-            let told = |done: usize| watch(done, targets.len());
-            let found = self.search.search()?.run(learned, Some(model), &[], &targets, &told)?;
+            let (started, targets) = (Stopwatch::start(), self.training.targets_on(learned)?);
+            let found = self.search.search()?.run(learned, Some(model), &[], &targets, watch)?;
+            let Some(found) = found else { return Ok(None) };
             *memo = Some((key, (found, started.seconds())));
         }
-        memo.as_ref().map(|(_, found)| found).context("a search is kept")
+        Ok(memo.as_ref().map(|(_, found)| found))
     }
 
-    /// Ranks the test split of `tested` with what was learned on `learned`.
+    /// Ranks the test split of `tested` with what was learned on `learned`; none where it was asked to stop.
     pub fn rank(
         &self,
         model: &SoftModel,
         learned: &Dataset,
         tested: &Dataset,
         memo: &mut Memo,
-        watch: &(dyn Fn(usize, usize) + Sync),
-    ) -> anyhow::Result<Ranks> {
+        watch: &dyn Watch,
+    ) -> anyhow::Result<Option<Ranks>> {
         let evaluation = Evaluation { seed: self.training.seed, ..Evaluation::default() };
         let evaluate = |predictor: &dyn Predictor| evaluation.run(predictor, tested, watch);
         let soft: usize = model.ensembles.iter().map(|ensemble| ensemble.rules.len()).sum();
@@ -180,14 +179,18 @@ impl Job {
             Scores::TopP => (by(Some(Extraction::TopP(0.25)))?, soft),
             Scores::Argmax => (by(Some(Extraction::Argmax))?, soft),
             Scores::Search => {
-                let (found, seconds) = self.searched(model, learned, memo, watch)?;
+                let Some((found, seconds)) = self.searched(model, learned, memo, watch)? else {
+                    return Ok(None);
+                };
                 let started = Stopwatch::start();
                 let ranked = evaluate(&Rules::new(&found.rules, tested))?;
-                return Ok(Ranks::of(&ranked, counted(&found.rules), seconds + started.seconds()));
+                return Ok(Some(Ranks::of(&ranked, counted(&found.rules), seconds + started.seconds())));
             }
             Scores::Blend => {
                 // Mixing weights are chosen by rules that have not seen valid; those that rank have.
-                let (found, seconds) = self.searched(model, learned, memo, watch)?;
+                let Some((found, seconds)) = self.searched(model, learned, memo, watch)? else {
+                    return Ok(None);
+                };
                 let started = Stopwatch::start();
                 let unfitted = model.with_loss_weights();
                 let blend = Blend::new(
@@ -199,10 +202,10 @@ impl Job {
                 let blend = Blend::new(rules, Arc::new(self.soft(model, tested, None)?));
                 let ranked = evaluate(&blend.weighted(&weights, &tested.names().predicates))?;
                 let seconds = seconds + started.seconds();
-                return Ok(Ranks::of(&ranked, soft + counted(&found.rules), seconds));
+                return Ok(Some(Ranks::of(&ranked, soft + counted(&found.rules), seconds)));
             }
         };
-        Ok(Ranks::of(&ranked, rules, started.seconds()))
+        Ok(Some(Ranks::of(&ranked, rules, started.seconds())))
     }
 }
 
@@ -227,33 +230,24 @@ impl Ranks {
     }
 }
 
-/// All predicates that training sees.
-fn targets(data: &Dataset) -> Vec<Predicate> {
-    let seen = [Split::Facts, Split::Train].into_iter().flat_map(|split| data.split(split));
-    let mut targets: Vec<Predicate> = seen.map(|fact| fact.predicate).collect();
-    targets.sort_unstable();
-    targets.dedup();
-    targets
-}
-
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::AtomicBool;
+    use glidr::{Progress, Stage};
 
     use super::*;
 
     /// Nobody watches, and nobody stops it.
-    struct Alone(AtomicBool);
+    struct Alone;
+
+    impl Progress for Alone {
+        fn report(&self, _: Stage, _: usize, _: usize) {}
+    }
 
     impl Watch for Alone {
         fn unit(&self, _: usize, _: usize, _: &str) {}
-        fn progress(&self, _: usize, _: usize, _: &str) {}
         fn say(&self, _: &str) {}
         fn threads(&self) -> usize {
             1
-        }
-        fn stop(&self) -> &AtomicBool {
-            &self.0
         }
         fn measure(&self, _: &crate::ScalingPoint) -> anyhow::Result<crate::ScalingMeasured> {
             anyhow::bail!("nothing grows here")
@@ -279,16 +273,15 @@ mod tests {
                 search: SearchPlan::default(),
             };
             let (noisy, tested) = job.sides(&clean).expect("sound data");
-            let mut learner = Learner::new(folder.path(), "noise", false);
-            let alone = Alone(AtomicBool::new(false));
-            let found = job.model((&noisy, &tested), &mut learner, &alone).expect("sound settings");
+            let mut learner = ModelStore::new(folder.path(), "noise", false);
+            let found = job.model((&noisy, &tested), &mut learner, &Alone).expect("sound settings");
             (found.expect("nobody stops it").model, noisy)
         };
         for clean_background in [true, false] {
             let (model, noisy) = learned(clean_background);
             let fitted = |data: &Dataset| {
                 let mut model = model.clone();
-                model.learn_rule_weights(data, &|_, _| {}).expect("the data has its predicates");
+                model.learn_rule_weights(data, &()).expect("the data has its predicates");
                 model.ensembles
             };
             assert_eq!(fitted(&clean) == model.ensembles, clean_background);

@@ -9,7 +9,7 @@ pub mod digits;
 mod figure;
 mod grid;
 mod job;
-mod learner;
+mod model_store;
 mod plan;
 mod published;
 mod report;
@@ -22,10 +22,10 @@ mod watch;
 
 use std::path::Path;
 
-use learner::Learner;
+use model_store::ModelStore;
 pub use plan::{Choices, Plan};
 pub use report::{Report, Table};
-pub use scaling::{Measured as ScalingMeasured, Point as ScalingPoint};
+pub use scaling::{ScalingMeasured, ScalingPoint};
 pub use stats::{Spread, slope};
 pub use store::Store;
 pub use watch::Watch;
@@ -90,7 +90,7 @@ impl Experiment {
     ) -> anyhow::Result<Option<Report>> {
         let mut store = Store::open(&out.join(format!("{}.jsonl", self.name())), choices.restart)?;
         store.only_done = choices.done;
-        let learner = Learner::new(out, self.name(), choices.restart);
+        let learner = ModelStore::new(out, self.name(), choices.restart);
         match self {
             Experiment::Rules => rules::run(plan, choices, &mut store, learner, watch),
             Experiment::Scaling => scaling::run(plan, choices, &mut store, watch),

@@ -287,7 +287,7 @@ mod tests {
                         continue;
                     }
                     Experiment::Rules => {
-                        assert_eq!(again::<crate::rules::UnitResult>(result), *result, "{place}");
+                        assert_eq!(again::<crate::rules::RulesResult>(result), *result, "{place}");
                     }
                     _ => {
                         let plan: SearchPlan =

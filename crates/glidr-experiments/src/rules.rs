@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::Watch;
-use crate::learner::{Learner, stopped};
+use crate::model_store::ModelStore;
 use crate::plan::{Choices, DataSets, Plan, folder};
 use crate::report::{Report, Table};
 use crate::store::Store;
@@ -33,7 +33,7 @@ pub struct Best {
 
 /// What one unit gave: the best rules, and the shapes of all.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct UnitResult {
+pub struct RulesResult {
     best: Vec<Best>,
     shapes: BTreeMap<Shape, usize>,
     best_shapes: BTreeMap<Shape, usize>,
@@ -43,7 +43,7 @@ pub fn run(
     plan: &Plan,
     choices: &Choices,
     store: &mut Store,
-    mut learner: Learner,
+    mut learner: ModelStore,
     watch: &dyn Watch,
 ) -> anyhow::Result<Option<Report>> {
     let mut data_sets = DataSets::default();
@@ -56,11 +56,11 @@ pub fn run(
         }
     }
     let (mut report, mut values) = (Report::default(), Vec::new());
-    let mut counts: BTreeMap<(String, String), (UnitResult, usize)> = BTreeMap::new();
+    let mut counts: BTreeMap<(String, String), (RulesResult, usize)> = BTreeMap::new();
     for (number, (row, name, training)) in units.iter().enumerate() {
         let data = data_sets.open(name, &folder(plan, choices))?;
         let unit = json!({ "data": name, "hash": data.hash(), "training": training, "rules": "top-p 0.25, best by both, drawn" });
-        let result = if let Some(result) = store.get::<UnitResult>(&unit) {
+        let result = if let Some(result) = store.get::<RulesResult>(&unit) {
             result
         } else if store.only_done {
             continue;
@@ -86,7 +86,7 @@ pub fn run(
         if *seeds == 1 {
             show(&mut report, row, name, training.seed, &result);
         }
-        if stopped(watch) && number + 1 < units.len() {
+        if watch.is_stopped() && number + 1 < units.len() {
             return Ok(None);
         }
     }
@@ -135,7 +135,7 @@ pub fn run(
 }
 
 /// Adds the first seed's best rules and the pictures of those that are no chains: at most three, loops first.
-fn show(report: &mut Report, row: &str, data: &str, seed: u64, result: &UnitResult) {
+fn show(report: &mut Report, row: &str, data: &str, seed: u64, result: &RulesResult) {
     let header = ["weight", "support", "confidence", "coverage", "F1", "shape", "rule"];
     let line = |best: &Best| {
         vec![
@@ -163,10 +163,10 @@ fn show(report: &mut Report, row: &str, data: &str, seed: u64, result: &UnitResu
     }
 }
 
-fn best_rules(model: &SoftModel, data: &Dataset) -> anyhow::Result<UnitResult> {
+fn best_rules(model: &SoftModel, data: &Dataset) -> anyhow::Result<RulesResult> {
     let view = model.view(data, Background::Train)?;
     let facts = view.graph.neighbours();
-    let mut result = UnitResult::default();
+    let mut result = RulesResult::default();
     for ensemble in &model.ensembles {
         let rules = ensemble.extract(&model.schema, Extraction::TopP(0.25));
         for (rule, _) in &rules {

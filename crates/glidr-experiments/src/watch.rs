@@ -1,20 +1,17 @@
 //! Who looks on while an experiment runs, and how its time is told.
 
-use std::sync::atomic::AtomicBool;
 use std::time::Instant;
+
+use glidr::Progress;
 
 use crate::{ScalingMeasured, ScalingPoint};
 
 /// Who is told of progress, can ask to stop, and lends a process of its own.
-pub trait Watch: Sync {
+pub trait Watch: Progress {
     /// Unit `done` of `all` begins, and what it is.
     fn unit(&self, done: usize, all: usize, what: &str);
-    /// How far the present unit has come: a part of a whole, and of what.
-    fn progress(&self, done: usize, all: usize, of_what: &str);
     /// Something that the user should know.
     fn say(&self, message: &str);
-    /// Set when the user asks to stop.
-    fn stop(&self) -> &AtomicBool;
     /// Threads to use.
     fn threads(&self) -> usize;
     /// Measures one point of the scaling experiment, in a process of its own where memory is to be

@@ -87,9 +87,8 @@ fn families(c: &mut Criterion) {
     });
     let model = Training { targets: vec![], ..training }.run(&data).expect("sound settings");
     let soft = Soft::new(&model, &data).expect("its own data");
-    let evaluate = |predictor: &dyn Predictor| {
-        Evaluation::default().run(predictor, &data, &|_, _| {}).expect("test facts")
-    };
+    let evaluate =
+        |predictor: &dyn Predictor| Evaluation::default().run(predictor, &data, &()).expect("test facts");
     let slow = evaluate(&Exhaustive(&soft));
     c.bench_function("ranking: the families' test split", |b| {
         b.iter(|| assert_eq!(evaluate(&soft).ranks, slow.ranks));

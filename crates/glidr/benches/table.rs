@@ -7,7 +7,6 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use glidr::internals::graph::{ClassMatrix, Entity, Sizes, Triple};
@@ -144,7 +143,7 @@ fn learn_and_rank(data: &Dataset, target: &str, steps: usize, rounds: usize) -> 
         let passing = MessagePassing { rounds, ..MessagePassing::of(&model) };
         let soft = Soft::with(&model, data, Background::Train, passing).expect("its own data");
         let evaluation = Evaluation { split, ..Evaluation::default() };
-        seconds(|| evaluation.run(&soft, data, &|_, _| {}).expect("held-out facts"))
+        seconds(|| evaluation.run(&soft, data, &()).expect("held-out facts"))
     };
     let (few, valid) = rank(Split::Valid);
     let (many, test) = rank(Split::Test);
@@ -221,7 +220,7 @@ fn threads() {
     let training = Training { steps: 256, ..Training::default() };
     let learn = |threads| {
         let run = Run::new(training.clone(), &data).expect("sound settings");
-        seconds(|| run.train(threads, &AtomicBool::new(false), |_| {})).0
+        seconds(|| run.train(threads, &(), None).expect("finite logits")).0
     };
     let (one, two) = (learn(1), learn(2));
     println!(
@@ -234,8 +233,7 @@ fn every_pair() {
     let (_folder, data, name) = family();
     let model = Training { steps: 256, ..Training::default() }.run(&data).expect("sound settings");
     let soft = Soft::new(&model, &data).expect("its own data");
-    let rank =
-        |predictor: &dyn Predictor| Evaluation::default().run(predictor, &data, &|_, _| {}).expect("facts");
+    let rank = |predictor: &dyn Predictor| Evaluation::default().run(predictor, &data, &()).expect("facts");
     let (fast_time, fast) = seconds(|| rank(&soft));
     let (slow_time, slow) = seconds(|| rank(&Exhaustive(&soft)));
     assert_eq!(fast.ranks, slow.ranks, "every rank is the same");

@@ -14,7 +14,7 @@ fn main() -> glidr::Result<()> {
             println!("{weight:.2}  {}", rule.show(model.names()));
         }
     }
-    let ranked = Evaluation::default().run(&Soft::new(&model, &families)?, &families, &|_, _| {})?;
+    let ranked = Evaluation::default().run(&Soft::new(&model, &families)?, &families, &())?;
     println!("MRR {:.3} over {} queries", ranked.all.mrr, ranked.all.queries);
     Ok(())
 }

@@ -19,9 +19,8 @@ fn show(training: &Training) -> glidr::Result<()> {
     for seed in 0..5 {
         let data = Dataset::families(seed);
         let model = Training { seed, ..training.clone() }.run(&data)?;
-        let ranked = Evaluation { seed, ..Evaluation::default() }
-            .run(&Soft::new(&model, &data)?, &data, &|_, _| {})?
-            .all;
+        let ranked =
+            Evaluation { seed, ..Evaluation::default() }.run(&Soft::new(&model, &data)?, &data, &())?.all;
         let view = model.view(&data, Background::All)?;
         let people = data.names().entities.len() as u32;
         let pairs: Vec<_> =

@@ -6,6 +6,7 @@ mod explain;
 mod export;
 mod graph;
 mod infer;
+mod learn;
 mod model;
 mod predict;
 mod render;
@@ -19,12 +20,14 @@ mod util;
 pub use error::{Error, Result};
 pub use evaluate::{Evaluation, EvaluationReport};
 pub use explain::Explanation;
-pub use graph::{Background, Dataset, Direction, Split};
-pub use model::{Model, Training};
-pub use predict::{Answer, Predictor};
-pub use rule::{Aggregation, Rule, RuleSet, Schema, WeightedRule};
+pub use graph::{Background, Dataset, Split};
+pub use learn::{Learner, Method};
+pub use model::{Model, NamedRule, Training};
+pub use predict::{Prediction, Predictor, Reasoner, Reasoning, Scoring};
+pub use rule::{Aggregation, Rule, RuleSet, Schema};
 pub use search::Search;
 pub use synthetic::Generator;
+pub use util::progress::{Progress, Stage};
 
 /// The rooms of the library, for the crates and tests beside it. Nothing here is promised to stay.
 #[doc(hidden)]
@@ -43,6 +46,9 @@ pub mod internals {
     }
     pub mod infer {
         pub use crate::infer::*;
+    }
+    pub mod learn {
+        pub use crate::learn::*;
     }
     pub mod model {
         pub use crate::model::*;

@@ -13,7 +13,7 @@ use glidr::internals::rule::{Filler, Filling};
 use glidr::{Result, Rule, Schema};
 use rand::RngExt;
 
-use glidr_burn::layer::{self, Pair, Queries, SlotWeights, SoftFacts, numbers};
+use glidr_burn::layer::{self, GraphPair, Queries, SlotWeights, SoftFacts, numbers};
 use glidr_burn::parameters::{Leaves, OptimizerSettings, Parameters};
 use glidr_burn::random::{Purpose, normal, stream};
 
@@ -137,7 +137,7 @@ impl Families {
     fn queries(&self) -> Queries {
         let pair = |n: usize| {
             let (graph, place) = (n / (PEOPLE * PEOPLE), n % (PEOPLE * PEOPLE));
-            Pair { graph, head: place / PEOPLE, tail: place % PEOPLE }
+            GraphPair { graph, head: place / PEOPLE, tail: place % PEOPLE }
         };
         Queries::Pairs((0..self.labels.len()).map(pair).collect())
     }

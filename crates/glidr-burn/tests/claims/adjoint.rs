@@ -2,7 +2,7 @@
 
 use burn::tensor::{Device, Tensor, TensorData};
 use glidr::Schema;
-use glidr_burn::layer::{Pair, Queries, SlotWeights, SoftFacts, numbers, scores};
+use glidr_burn::layer::{GraphPair, Queries, SlotWeights, SoftFacts, numbers, scores};
 use glidr_burn::random::{Purpose, stream};
 use proptest::prelude::*;
 use rand::RngExt;
@@ -17,7 +17,7 @@ struct Case {
     entities: usize,
     rules: usize,
     rounds: usize,
-    pairs: Vec<Pair>,
+    pairs: Vec<GraphPair>,
     /// Links, values, logits of pair slots, logits of own slots.
     numbers: [Vec<f32>; 4],
 }
@@ -41,7 +41,7 @@ impl Case {
             Case { schema, graphs, entities, rules, rounds, pairs: vec![], numbers: Default::default() };
         for _ in 0..pairs {
             let mut below = |most: usize| random.random_range(0..most);
-            case.pairs.push(Pair { graph: below(graphs), head: below(entities), tail: below(entities) });
+            case.pairs.push(GraphPair { graph: below(graphs), head: below(entities), tail: below(entities) });
         }
         for (place, shape) in case.shapes().into_iter().enumerate() {
             let draw = |_| match place {
@@ -197,9 +197,9 @@ fn wrong_shapes_are_refused_with_the_shape_that_was_wanted() {
     let other = SoftFacts { links: facts.links.clone().narrow(1, 0, 1), values: None };
     let error = scores(&weights, &other, &Queries::Graphs, 2).expect_err("too few predicates").to_string();
     assert_eq!(error, "links must have the shape [2, 2, 4, 4], but found [2, 1, 4, 4]");
-    let far = Queries::Pairs(vec![Pair { graph: 0, head: 4, tail: 0 }]);
+    let far = Queries::Pairs(vec![GraphPair { graph: 0, head: 4, tail: 0 }]);
     let error = scores(&weights, &facts, &far, 2).expect_err("no such entity").to_string();
-    assert!(error.starts_with("a pair must lie in one of 2 graphs, but found Pair"), "{error}");
+    assert!(error.starts_with("a pair must lie in one of 2 graphs, but found GraphPair"), "{error}");
     let error = scores(&weights, &facts, &Queries::Graphs, 0).expect_err("no round").to_string();
     assert_eq!(error, "rounds must be at least 1, but found 0");
 }

@@ -3,7 +3,7 @@
 use burn::tensor::{Device, Tensor, TensorData};
 use glidr::Schema;
 use glidr_burn::attention::{Attention, Rows, linked_scores};
-use glidr_burn::layer::{Clip, Pair, Queries, SlotWeights, numbers, scores};
+use glidr_burn::layer::{Clip, GraphPair, Queries, SlotWeights, numbers, scores};
 use glidr_burn::random::{Purpose, stream};
 use proptest::prelude::*;
 use rand::RngExt;
@@ -76,7 +76,7 @@ impl Case {
         let owns = own.then(|| leaves[5].clone().reshape(owns));
         let weights = SlotWeights::soft(s, leaves[3].clone().reshape(pairs), owns);
         let mut below = |most: usize| random.random_range(0..most);
-        let pairs = (0..self.pairs).map(|_| Pair {
+        let pairs = (0..self.pairs).map(|_| GraphPair {
             graph: below(self.graphs),
             head: below(self.entities),
             tail: below(self.entities),
@@ -160,9 +160,9 @@ fn attention_of_wrong_shape_is_refused() {
     assert!(error.starts_with("queries and keys must have one shape"), "{error}");
     let error = refused(attention(Rows::each(2, 3).expect("in order"), 4), Queries::Graphs);
     assert_eq!(error, "queries must have 6 rows, but found 3");
-    let pair = |tail| Queries::Pairs(vec![Pair { graph: 0, head: 0, tail }]);
+    let pair = |tail| Queries::Pairs(vec![GraphPair { graph: 0, head: 0, tail }]);
     let error = refused(attention(each(), 4), pair(3));
-    assert!(error.starts_with("a pair must lie in one of 1 graphs, but found Pair"), "{error}");
+    assert!(error.starts_with("a pair must lie in one of 1 graphs, but found GraphPair"), "{error}");
     let alike = Rows::new(vec![vec![0, 1, 2, 2]]).expect("in order");
     let error = refused(attention(alike, 4), pair(1));
     assert!(error.starts_with("a pair can be named only where every entity has a row"), "{error}");

@@ -5,7 +5,7 @@ use glidr::Schema;
 use glidr::internals::graph::{ClassMatrix, Entity, Predicate, Sizes, Triple};
 use glidr::internals::infer::{Batch, Slots, Tables, Tape};
 use glidr::internals::rule::{Filler, Filling};
-use glidr_burn::layer::{Pair, Queries, SlotWeights, SoftFacts, domains, numbers, scores};
+use glidr_burn::layer::{GraphPair, Queries, SlotWeights, SoftFacts, domains, numbers, scores};
 use glidr_burn::random::{Purpose, normal, stream};
 
 use crate::kin::{Families, Target, learn, planted};
@@ -38,7 +38,7 @@ fn on_known_facts_the_layer_gives_the_scores_of_glidr() {
         for tail in 0..entities {
             let batch = Batch::<8>::new(&graph, &[(Entity(head as u32), Entity(tail as u32))]);
             let theirs = Tape::default().infer(&graph, &tables, &batch, 3)[0];
-            let query = Queries::Pairs(vec![Pair { graph: 0, head, tail }]);
+            let query = Queries::Pairs(vec![GraphPair { graph: 0, head, tail }]);
             let found = numbers(&scores(&weights, &ours, &query, 3).expect("shapes agree")).expect("f32")[0];
             assert!((found - theirs).abs() < 1e-6, "({head}, {tail}): {found} is not {theirs}");
         }
@@ -63,7 +63,7 @@ fn a_fixed_rule_reads_known_facts_and_learned_links_alike_and_only_links_get_a_g
     let logits = Tensor::<3>::zeros([1, schema.slots(), schema.fillers()], &device).require_grad();
     let soft = SlotWeights::soft(schema, logits.clone(), None);
     let weights = soft.join(fixed.clone()).expect("one schema");
-    let queries = [(0, 2), (0, 0), (1, 2)].map(|(head, tail)| Pair { graph: 0, head, tail });
+    let queries = [(0, 2), (0, 0), (1, 2)].map(|(head, tail)| GraphPair { graph: 0, head, tail });
     let found = scores(&weights, &facts, &Queries::Pairs(queries.to_vec()), 1).expect("shapes agree");
     let values = numbers(&found).expect("f32");
     assert_eq!((values[1], values[3], values[5]), (0.7, 0.2, 0.0));

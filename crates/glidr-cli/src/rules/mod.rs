@@ -18,16 +18,15 @@ use serde_json::json;
 use crate::listing::{Format, Shown, put};
 use crate::output::Output;
 use crate::scoring::ScoringFlags;
-use crate::search::{self, SearchFlags, targets_of};
 use crate::sources::Source;
 
 /// Print rules, each with what is counted of it on the data, or write them for another engine.
 ///
-/// The rules are those of a text (docs/rules.md), the searched rules that a model keeps, those that its soft rules
-/// stand for, or those that search finds (--scoring search).
+/// The rules are those of a text (docs/rules.md), the searched rules that a model keeps, or those that its soft rules
+/// stand for (--scoring top-p or argmax).
 #[derive(Args)]
 #[command(
-    after_help = "A model without searched rules has its rules taken by --scoring top-p, p = 0.25, unless told otherwise. A slot keeps the fillers within the top p of its mass, read as or; where P_true is among \
+    after_help = "Of a model without searched rules, --scoring top-p with p = 0.25 is taken. A slot keeps the fillers within the top p of its mass, read as or; where P_true is among \
     them, the slot asks nothing. Equal rules are one, with their weights summed.\n\n\
     support: answers that are facts; conf: support / answers; pca: support / answers whose head has a known tail; \
     cover: support / facts of the target; all on facts and train, and never credited with the fact asked about. \
@@ -38,7 +37,7 @@ use crate::sources::Source;
     Formats svg and dot draw each rule as a graph, into the folder of -o.\n\n\
     Examples:\n  \
     glidr rules my.glidr --target uncle --sort confidence --min-support 5\n  \
-    glidr rules my.glidr --scoring search > my.rules   searched rules as a text\n  \
+    glidr rules my.glidr --format rules > my.rules     as a text of rules\n  \
     glidr rules my.rules my-graph/ --split valid       rules of a text, measured\n  \
     glidr rules my.rules my-graph/ --format prolog -o rules.pl\n  \
     glidr rules my.glidr --format svg -o pictures/"
@@ -55,9 +54,7 @@ pub struct Rules {
     target: Vec<String>,
     #[command(flatten)]
     scoring: ScoringFlags,
-    #[command(flatten)]
-    search: SearchFlags,
-    /// How rules are written [default: a table; for --scoring search a text of rules]
+    /// How rules are written: a table, a text of rules, or for another program
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
     /// Where they go [default: standard output]
@@ -133,12 +130,16 @@ impl Rules {
         }
         let source = Source::open(&self.source)?;
         let Some(model) = source.model() else { return self.written(&source, output) };
-        let lists_kept = !self.scoring.is_given() && !self.fidelity;
-        if let Some(kept) = model.rules.as_ref().filter(|_| lists_kept) {
-            return self.kept(&source, kept, output);
+        let listed = self.scoring.listed(model)?;
+        match (listed, &model.rules) {
+            (None, Some(kept)) if !self.fidelity => self.kept(&source, kept, output),
+            (None, None) => anyhow::bail!(
+                "{} holds no searched rules: --scoring top-p lists what its soft rules stand for, and glidr learn \
+                 searches",
+                self.source.display()
+            ),
+            (extraction, _) => self.extracted(&source, extraction.unwrap_or(Extraction::TopP(0.25)), output),
         }
-        let Some(extraction) = self.scoring.listed()? else { return self.searched(&source, output) };
-        self.extracted(&source, extraction, output)
     }
 
     /// The rules that a model's soft rules stand for.
@@ -208,7 +209,7 @@ impl Rules {
         let data = source.data(self.data.as_deref(), self.seed, output)?;
         let rules = source.rules(&data, output)?;
         let listed = Listed { rules: rules.targets(), names: data.names(), data: Some(&data) };
-        self.list(listed, false, json!({ "extraction": "text" }), output)
+        self.list(listed, json!({ "extraction": "text" }), output)
     }
 
     /// The searched rules that a model keeps.
@@ -216,26 +217,11 @@ impl Rules {
         let document = json!({ "extraction": "kept" });
         let Some(data) = self.data_if_needed(source, output)? else {
             let listed = Listed { rules: kept.rules.targets(), names: &kept.names, data: None };
-            return self.list(listed, false, document, output);
+            return self.list(listed, document, output);
         };
         let rules = source.rules(&data, output)?;
         let listed = Listed { rules: rules.targets(), names: data.names(), data: Some(&data) };
-        self.list(listed, false, document, output)
-    }
-
-    /// The rules that search finds.
-    fn searched(&self, source: &Source, output: &Output) -> anyhow::Result<ExitCode> {
-        let model = source.soft()?;
-        let data = source.data(self.data.as_deref(), self.seed, output)?;
-        let mut targets = targets_of(model, &data);
-        for name in &self.target {
-            model.target(name)?;
-        }
-        targets.retain(|target| self.is_asked(*target, data.names()));
-        let searched = search::run(self.search.search(), model, &data, &[], &targets, output)?;
-        let document = json!({ "extraction": "search", "search": searched.reports });
-        let listed = Listed { rules: &searched.rules, names: data.names(), data: Some(&data) };
-        self.list(listed, true, document, output)
+        self.list(listed, document, output)
     }
 
     fn is_asked(&self, target: Predicate, names: &Vocabulary) -> bool {
@@ -243,23 +229,15 @@ impl Rules {
         self.target.is_empty() || self.target.iter().any(|asked| asked == name)
     }
 
-    /// Lists rules with their weights, counted unless nothing is asked of the counts; searched ones as a text of rules
-    /// where no other format is asked for.
-    fn list(
-        &self,
-        listed: Listed,
-        searched: bool,
-        document: serde_json::Value,
-        output: &Output,
-    ) -> anyhow::Result<ExitCode> {
+    /// Lists rules with their weights, counted unless nothing is asked of the counts.
+    fn list(&self, listed: Listed, document: serde_json::Value, output: &Output) -> anyhow::Result<ExitCode> {
         for name in &self.target {
             listed.names.predicate(name)?;
         }
         let names = RuleNames::from(listed.names);
+        let as_text = self.format == Format::Rules && !output.json;
         let filtered = self.min_confidence.is_some() || self.min_support.is_some() || self.split.is_some();
-        let plain = searched && self.format == Format::Text;
-        let as_text = (plain || self.format == Format::Rules) && !output.json;
-        let measures = !self.no_measures && (!plain || output.json || filtered || self.sort != Sort::Weight);
+        let measures = !self.no_measures && (!as_text || filtered || self.sort != Sort::Weight);
         let ground = listed
             .data
             .filter(|_| measures)

@@ -13,7 +13,7 @@ use glidr_burn::layer::numbers;
 use super::confusion::Confusion;
 use super::idx::{Digits, SIDE};
 use super::network::{GRID, PATCH, PATCHES};
-use super::run::Run;
+use super::run::DigitsRun;
 use super::settings::DIGITS;
 
 /// Pixels of a picture for one pixel of an image.
@@ -22,7 +22,7 @@ const ZOOM: usize = 6;
 const ARROWS: usize = 14;
 
 /// The slots of every rule filled by the top 0.25 of their weight.
-fn fillings(run: &Run) -> Vec<Filling> {
+fn fillings(run: &DigitsRun) -> Vec<Filling> {
     let (schema, parameters) = (run.network.schema, &run.parameters.0);
     let pairs = schema.slots() * schema.fillers();
     let owns = schema.variables * schema.own_fillers();
@@ -47,7 +47,7 @@ fn predicate(filler: Filler) -> Option<usize> {
 }
 
 /// For every binary predicate, by how many digits' rules it is used (top 0.25 of a slot's weight).
-pub fn reuse(run: &Run) -> Result<Vec<usize>> {
+pub fn reuse(run: &DigitsRun) -> Result<Vec<usize>> {
     let settings = &run.network.settings;
     let mut used = vec![[false; DIGITS]; settings.predicates];
     for (rule, filling) in fillings(run).iter().enumerate() {
@@ -60,7 +60,7 @@ pub fn reuse(run: &Run) -> Result<Vec<usize>> {
 }
 
 /// Draws all pictures into `folder`, with images of `digits` (say, the test images).
-pub fn draw(run: &Run, digits: &Digits, confusion: Option<&Confusion>, folder: &Path) -> Result<()> {
+pub fn draw(run: &DigitsRun, digits: &Digits, confusion: Option<&Confusion>, folder: &Path) -> Result<()> {
     fs::create_dir_all(folder).map_err(|error| Error::file(folder, error))?;
     write(folder, "rules.svg", &rules(run))?;
     if let Some(confusion) = confusion {
@@ -152,7 +152,7 @@ struct Shown {
 }
 
 impl Shown {
-    fn new(run: &Run, digits: &Digits) -> Result<Self> {
+    fn new(run: &DigitsRun, digits: &Digits) -> Result<Self> {
         let first = |digit| digits.labels.iter().position(|&label| usize::from(label) == digit);
         let (images, device): (Vec<usize>, _) = ((0..DIGITS).filter_map(first).collect(), Device::flex());
         let leaves = run.parameters.leaves(&device, false);
@@ -212,7 +212,7 @@ fn links(shown: &Shown, digits: &Digits, predicate: usize) -> Picture {
 
 /// The first rule of every digit: its variables in a ring, an arrow for each direction of a slot, named by the
 /// predicates of which one must hold.
-fn rules(run: &Run) -> Picture {
+fn rules(run: &DigitsRun) -> Picture {
     let (schema, size) = (run.network.schema, 300);
     let each = run.network.settings.rules_per_digit;
     let mut picture = Picture::new(5 * size, 2 * size + 10);

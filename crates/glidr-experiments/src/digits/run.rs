@@ -26,7 +26,7 @@ const MAX_RESTARTS: usize = 9;
 
 /// A run: what was learned so far.
 #[derive(Clone, Debug)]
-pub struct Run {
+pub struct DigitsRun {
     /// The network's shape and settings.
     pub network: Network,
     /// Its numbers.
@@ -46,7 +46,7 @@ pub struct Run {
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ended {
+pub enum DigitsEnd {
     /// All epochs are done.
     Finished,
     /// It was asked to stop.
@@ -63,10 +63,10 @@ struct Header {
     losses: Vec<f32>,
 }
 
-impl Run {
+impl DigitsRun {
     /// A run that has not begun.
     pub fn new(settings: Settings, digits: &Digits) -> Result<Self> {
-        let mut run = Run::blank(settings, digits.len())?;
+        let mut run = DigitsRun::blank(settings, digits.len())?;
         run.network.calibrate(&mut run.parameters, digits)?;
         Ok(run)
     }
@@ -80,7 +80,7 @@ impl Run {
             )));
         }
         let parameters = network.start(0);
-        Ok(Run {
+        Ok(DigitsRun {
             network,
             parameters,
             images,
@@ -162,19 +162,19 @@ impl Run {
         &mut self,
         digits: &Digits,
         stop: &AtomicBool,
-        mut watch: impl FnMut(&Run, f32) -> Result<()>,
-    ) -> Result<Ended> {
+        mut watch: impl FnMut(&DigitsRun, f32) -> Result<()>,
+    ) -> Result<DigitsEnd> {
         while !self.is_finished() {
             if stop.load(Ordering::Relaxed) {
-                return Ok(Ended::Stopped);
+                return Ok(DigitsEnd::Stopped);
             }
             let loss = self.advance(digits)?;
             watch(self, loss)?;
         }
-        Ok(Ended::Finished)
+        Ok(DigitsEnd::Finished)
     }
 
-    /// Writes the run, finished or not, so that [`Run::open`] resumes it.
+    /// Writes the run, finished or not, so that [`DigitsRun::open`] resumes it.
     pub fn save(&self, path: &Path) -> Result<()> {
         let header = Header {
             settings: self.network.settings.clone(),
@@ -193,7 +193,7 @@ impl Run {
         Container { header, tensors: tensors.collect(), texts: BTreeMap::new() }.write(path, FORMAT)
     }
 
-    /// Reads what [`Run::save`] wrote.
+    /// Reads what [`DigitsRun::save`] wrote.
     pub fn open(path: &Path) -> Result<Self> {
         let mut file: Container<Header> = Container::read(path, FORMAT)?;
         let header = Header {
@@ -201,7 +201,7 @@ impl Run {
             settings: file.header.settings.clone(),
             ..file.header
         };
-        let mut run = Run::blank(header.settings, header.images)?;
+        let mut run = DigitsRun::blank(header.settings, header.images)?;
         for (name, parameter) in &mut run.parameters.0 {
             parameter.values = file.take(path, name, &parameter.shape)?;
             parameter.mean = file.take(path, &format!("{name}.mean"), &parameter.shape)?;

@@ -2,17 +2,15 @@
 
 mod report;
 
-use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use glidr::internals::predict::Soft;
-use glidr::internals::train::{Ended, Run};
+use glidr::internals::train::Run;
 use glidr::{Evaluation, Generator, Training};
 use report::report;
 use serde::{Deserialize, Serialize};
 
 use crate::Watch;
-use crate::learner::stopped;
 use crate::plan::{Choices, Plan, first};
 use crate::report::Report;
 use crate::store::Store;
@@ -61,7 +59,7 @@ impl Size {
 
 /// One point to measure: a graph to generate, and how to learn on it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Point {
+pub struct ScalingPoint {
     /// The graph.
     pub graph: Generator,
     /// How it learns: the target `chain` alone.
@@ -76,7 +74,7 @@ pub struct Point {
 
 /// What was measured at one point.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Measured {
+pub struct ScalingMeasured {
     /// Seconds of one training step of all rules on one batch.
     pub step: f64,
     /// Steps that were timed.
@@ -112,7 +110,7 @@ const RUNS: usize = 5;
 impl Growth {
     /// The point for one value.
     #[expect(clippy::cast_sign_loss, reason = "sizes are at least 0")]
-    fn point(&self, value: usize, extent: Extent, threads: usize) -> Point {
+    fn point(&self, value: usize, extent: Extent, threads: usize) -> ScalingPoint {
         let (mut graph, mut training) = (self.graph.clone(), self.training.clone());
         let Extent { steps, seconds, ranked } = extent;
         match self.what {
@@ -129,13 +127,13 @@ impl Growth {
         }
         training.targets = vec!["chain".into()];
         training.steps = steps;
-        Point { graph, training, seconds, ranked, threads }
+        ScalingPoint { graph, training, seconds, ranked, threads }
     }
 }
 
-impl Point {
+impl ScalingPoint {
     /// Measures this point in this process.
-    pub fn measure(&self) -> anyhow::Result<Measured> {
+    pub fn measure(&self) -> anyhow::Result<ScalingMeasured> {
         let made = self.graph.run()?;
         let data = limited(&made.data, self.ranked)?;
         drop(made);
@@ -145,24 +143,21 @@ impl Point {
             let training = Training { seed: self.training.seed + runs as u64, ..self.training.clone() };
             let started = Instant::now();
             let run = Run::new(training, &data)?;
-            let ended = run.train(self.threads, &AtomicBool::new(false), |_| {});
+            run.train(self.threads, &(), None)?;
             time += started.elapsed().as_secs_f64();
-            if let Ended::Diverged(target) = ended {
-                return Err(run.diverged(target).into());
-            }
             runs += 1;
             if runs == RUNS || time >= self.seconds {
                 let engine = run.engine().name().to_owned();
-                break (run.into_model(&|_, _| {}), engine);
+                break (run.into_model(&()), engine);
             }
         };
         let steps = runs * self.training.steps;
         let step = time / steps as f64;
         let train_bytes = peak_bytes();
         let started = Instant::now();
-        let ranked = Evaluation::default().run(&Soft::new(&model, &data)?, &data, &|_, _| {})?;
+        let ranked = Evaluation::default().run(&Soft::new(&model, &data)?, &data, &())?;
         let queries = ranked.ranks.len();
-        Ok(Measured {
+        Ok(ScalingMeasured {
             step,
             steps,
             query: started.elapsed().as_secs_f64() / queries.max(1) as f64,
@@ -212,10 +207,10 @@ pub fn run(
         }
     }
     anyhow::ensure!(!points.is_empty(), "a scaling plan must hold at least one growth with values");
-    let mut done: Vec<(Size, usize, Measured)> = Vec::new();
+    let mut done: Vec<(Size, usize, ScalingMeasured)> = Vec::new();
     for (number, (growth, value, point)) in points.iter().enumerate() {
         let unit = serde_json::to_value(point)?;
-        let measured = if let Some(measured) = store.get::<Measured>(&unit) {
+        let measured = if let Some(measured) = store.get::<ScalingMeasured>(&unit) {
             measured
         } else if store.only_done {
             continue;
@@ -226,7 +221,7 @@ pub fn run(
             measured
         };
         done.push((growth.what, *value, measured));
-        if stopped(watch) && number + 1 < points.len() {
+        if watch.is_stopped() && number + 1 < points.len() {
             return Ok(None);
         }
     }

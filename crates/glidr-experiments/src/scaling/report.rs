@@ -2,23 +2,23 @@
 
 use serde_json::json;
 
-use super::{Measured, Size};
-use crate::figure::{Figure, Point as Dot, Series};
+use super::{ScalingMeasured, Size};
+use crate::figure::{Figure, Point, Series};
 use crate::plan::Plan;
 use crate::report::{Report, Table};
 use crate::stats::slope;
 
 /// A line of a figure: its kind, name, unit, and value.
-type Part = (&'static str, &'static str, &'static str, fn(&Measured) -> Option<f64>);
+type Part = (&'static str, &'static str, &'static str, fn(&ScalingMeasured) -> Option<f64>);
 
-pub fn report(plan: &Plan, done: &[(Size, usize, Measured)], threads: usize) -> Report {
+pub fn report(plan: &Plan, done: &[(Size, usize, ScalingMeasured)], threads: usize) -> Report {
     let mut report = Report::default();
     let mib = |bytes: Option<u64>| bytes.map_or("–".into(), |bytes| format!("{}", bytes >> 20));
     let mut slopes = Vec::new();
     for growth in &plan.growths {
-        let of: Vec<&(Size, usize, Measured)> =
+        let of: Vec<&(Size, usize, ScalingMeasured)> =
             done.iter().filter(|(what, ..)| *what == growth.what).collect();
-        let row = |(_, value, m): &&(Size, usize, Measured)| {
+        let row = |(_, value, m): &&(Size, usize, ScalingMeasured)| {
             vec![
                 value.to_string(),
                 m.entities.to_string(),
@@ -64,7 +64,7 @@ pub fn report(plan: &Plan, done: &[(Size, usize, Measured)], threads: usize) -> 
                 let fitted = slope(&points);
                 slopes.push(json!({ "what": growth.what, "of": name, "slope": fitted }));
                 let label = fitted.map_or((*name).to_string(), |slope| format!("{name}, slope {slope:.2}"));
-                let dots = points.into_iter().map(|(x, y)| Dot { x, y, error: 0.0, label: String::new() });
+                let dots = points.into_iter().map(|(x, y)| Point { x, y, error: 0.0, label: String::new() });
                 series.push(Series { name: label, points: dots.collect(), line: true });
                 unit = y;
             }

@@ -12,6 +12,7 @@ use crate::graph::{Dataset, Predicate, Split};
 use crate::model::MixingWeight;
 use crate::predict::{Blend, BlendTarget, Predictor};
 use crate::solve::Ended;
+use crate::util::progress::{Progress, Stage};
 
 /// The weights that are tried.
 const WEIGHTS: [f64; 10] = [0.0, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 0.9, 1.0];
@@ -26,7 +27,7 @@ pub fn choose_mixing_weights(
     blend: &Blend,
     data: &Dataset,
     evaluation: Evaluation,
-    watch: &(dyn Fn(usize, usize) + Sync),
+    progress: &dyn Progress,
 ) -> Result<Vec<MixingWeight>> {
     if !data.split(Split::Valid).iter().any(|fact| blend.is_target(fact.predicate)) {
         return Ok(Vec::new());
@@ -37,7 +38,7 @@ pub fn choose_mixing_weights(
         WEIGHTS.len(),
         |target, irreflexive| blend.mixed(target, irreflexive, WEIGHTS.to_vec()),
         |target: &mut BlendTarget, queries| (target.compare_mixed(queries), Ended::Complete),
-        watch,
+        &|done, all| progress.report(Stage::Mixing, done, all),
     )?;
     let mut gains: BTreeMap<Predicate, ([f64; WEIGHTS.len()], usize)> = BTreeMap::new();
     for answer in &compared {

@@ -25,6 +25,7 @@ use crate::error::Result;
 use crate::graph::{Dataset, Direction, Predicate, Split, Triple};
 use crate::predict::{Comparison, Predictor, TIE};
 use crate::solve::Ended;
+use crate::util::progress::{Progress, Stage};
 use crate::util::random::{Purpose, stream};
 
 /// How ties are broken.
@@ -119,8 +120,7 @@ pub struct EvaluationReport {
 }
 
 impl Evaluation {
-    /// Ranks every answer of the split. `watch` is told, from any thread, how many answers are
-    /// ranked, of how many.
+    /// Ranks every answer of the split. `progress` is told how many answers are ranked, of how many.
     ///
     /// ```
     /// use glidr::internals::predict::Rules;
@@ -130,7 +130,7 @@ impl Evaluation {
     /// let rules = RuleSet::parse("own rules", text, families.names())?;
     /// let uncle = [families.names().predicate("uncle")?];
     /// let predictor = Rules::new(rules.targets(), &families).only(&uncle);
-    /// let report = Evaluation::default().run(&predictor, &families, &|_, _| {})?;
+    /// let report = Evaluation::default().run(&predictor, &families, &())?;
     /// assert!(report.all.queries > 0 && report.protocol.scoring == "rules");
     /// # Ok::<(), glidr::Error>(())
     /// ```
@@ -138,7 +138,7 @@ impl Evaluation {
         &self,
         predictor: &dyn Predictor,
         data: &Dataset,
-        watch: &(dyn Fn(usize, usize) + Sync),
+        progress: &dyn Progress,
     ) -> Result<EvaluationReport> {
         let queries = Queries::new(self, predictor, data, &Split::ALL)?;
         let (compared, ended) = queries.compare(
@@ -148,7 +148,7 @@ impl Evaluation {
                 let once = |of: Vec<Comparison>| of.into_iter().map(|comparison| vec![comparison]).collect();
                 (target.compare(queries).into_iter().map(once).collect(), target.ended())
             },
-            watch,
+            &|done, all| progress.report(Stage::Ranking, done, all),
         )?;
         let rank = |Compared { fact, direction, comparisons }: Compared| Rank {
             fact,

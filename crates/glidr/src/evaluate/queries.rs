@@ -70,14 +70,14 @@ impl Queries {
     }
 
     /// Compares every answer. A thread that meets a target calls `prepare` with it and whether it is irreflexive, then
-    /// `compare` for batch after batch, which compares each answer in `ways` ways. `watch` is told, from any thread, how
-    /// many answers are compared, of how many.
+    /// `compare` for batch after batch, which compares each answer in `ways` ways. `told` hears how many answers are
+    /// compared, of how many.
     pub fn compare<T>(
         &self,
         ways: usize,
         prepare: impl Fn(Predicate, bool) -> Result<T> + Sync,
         compare: impl Fn(&mut T, &[FilteredQuery]) -> (Vec<Vec<Vec<Comparison>>>, Ended) + Sync,
-        watch: &(dyn Fn(usize, usize) + Sync),
+        told: &(dyn Fn(usize, usize) + Sync),
     ) -> Result<(Vec<Compared>, Ended)> {
         let answers = self.refused.len() + self.all.iter().map(|query| query.answers.len()).sum::<usize>();
         let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(self.refused.len()));
@@ -107,7 +107,7 @@ impl Queries {
                     }
                 }
                 let here = compared.len() - before;
-                watch(done.fetch_add(here, Ordering::Relaxed) + here, answers);
+                told(done.fetch_add(here, Ordering::Relaxed) + here, answers);
             }
             Ok((compared, ended))
         };

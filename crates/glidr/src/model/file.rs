@@ -25,6 +25,7 @@ struct Header {
     soft: Option<SoftHeader>,
     rules: Option<RulesHeader>,
     mixing_weights: Vec<MixingWeight>,
+    targets: Vec<String>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -54,6 +55,7 @@ impl Model {
             soft: self.soft.as_ref().map(|soft| soft.store(&mut tensors)),
             rules: self.rules.as_ref().map(|rules| rules.store(&mut texts)).transpose()?,
             mixing_weights: self.mixing_weights.clone(),
+            targets: self.targets.clone(),
         };
         header.check().map_err(Error::Mismatch)?;
         Container { header, tensors, texts }.write(path.as_ref(), FORMAT)
@@ -73,8 +75,8 @@ impl Model {
             (None, _) => None,
         };
         let rules = file.header.rules.take().map(|names| names.read(path, &mut file)).transpose()?;
-        let Header { provenance, settings, mixing_weights, .. } = file.header;
-        Ok(Model { soft, rules, mixing_weights, search: settings.search, provenance })
+        let Header { provenance, settings, mixing_weights, targets, .. } = file.header;
+        Ok(Model { soft, rules, mixing_weights, search: settings.search, targets, provenance })
     }
 }
 

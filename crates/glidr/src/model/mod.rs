@@ -10,6 +10,8 @@ mod soft;
 mod soft_file;
 mod training;
 
+use std::fmt;
+
 pub(crate) use container::{Container, Tensor};
 pub use extract::Extraction;
 pub use rules::RuleModel;
@@ -17,7 +19,9 @@ use serde::{Deserialize, Serialize};
 pub use soft::{Ensemble, SoftModel, SoftRule, View};
 pub use training::{Negative, Positives, RuleWeights, Training};
 
-use crate::graph::Dataset;
+use crate::error::{Error, Result};
+use crate::graph::{Dataset, Names, Predicate, Vocabulary};
+use crate::rule::{Measures, RuleNames, RuleSet, Weight, WeightedRule};
 
 /// The data that a model was learned on, and what learned it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,6 +55,23 @@ pub struct MixingWeight {
     pub valid_mrr: f64,
 }
 
+/// A rule as it is read: its text, its weight and what was counted of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NamedRule {
+    /// The rule as logic.
+    pub text: String,
+    /// Its confidence, or where rules are summed its weight, for each direction.
+    pub weight: Weight,
+    /// What was counted of it, where that is known.
+    pub measures: Option<Measures>,
+}
+
+impl fmt::Display for NamedRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
 /// What was learned from some data: soft rules, searched rules, or both.
 ///
 /// ```
@@ -74,6 +95,8 @@ pub struct Model {
     pub mixing_weights: Vec<MixingWeight>,
     /// How the rules were searched.
     pub search: Option<serde_json::Value>,
+    /// The names of the predicates it was told to learn; all where there are none.
+    pub targets: Vec<String>,
     /// What it was learned on.
     pub provenance: Provenance,
 }
@@ -81,18 +104,84 @@ pub struct Model {
 impl Model {
     /// A model that has learned nothing yet.
     pub fn new(provenance: Provenance) -> Self {
-        Model { soft: None, rules: None, mixing_weights: Vec::new(), search: None, provenance }
+        Model {
+            soft: None,
+            rules: None,
+            mixing_weights: Vec::new(),
+            search: None,
+            targets: Vec::new(),
+            provenance,
+        }
     }
 
     /// The same with these soft rules.
     #[must_use]
     pub fn with_soft(self, soft: SoftModel) -> Self {
-        Model { soft: Some(soft), ..self }
+        Model { targets: soft.training.targets.clone(), soft: Some(soft), ..self }
     }
 
     /// The same with these searched rules.
     #[must_use]
     pub fn with_rules(self, rules: RuleModel) -> Self {
         Model { rules: Some(rules), ..self }
+    }
+
+    /// Whether facts about the predicate called `name` are ranked: all are, unless it was told what to learn.
+    pub fn is_target(&self, name: &str) -> bool {
+        self.targets.is_empty() || self.targets.iter().any(|target| target == name)
+    }
+
+    /// Refuses a name that is no target with rules, with the nearest that are.
+    pub(crate) fn check_target(&self, name: &str) -> Result<()> {
+        let known = self.learned_targets();
+        if known.contains(&name) {
+            return Ok(());
+        }
+        let near = Names::<Predicate>::new(known.iter().map(|&name| name.to_owned())).near(name);
+        Err(Error::UnknownName { kind: "target", name: name.to_owned(), near })
+    }
+
+    /// The names of the targets that it has rules for.
+    pub fn learned_targets(&self) -> Vec<&str> {
+        let searched = self.rules.iter().flat_map(|kept| {
+            kept.rules.targets().iter().map(|of_target| kept.names.predicates.name(of_target.target))
+        });
+        let soft = self.soft.iter().flat_map(|soft| {
+            let ensembles = soft.ensembles.iter().filter(|ensemble| !ensemble.rules.is_empty());
+            ensembles.map(|ensemble| soft.predicates.name(ensemble.target))
+        });
+        let mut targets: Vec<&str> = searched.chain(soft).collect();
+        targets.sort_unstable();
+        targets.dedup();
+        targets
+    }
+
+    /// The searched rules of a target, best first. Without searched rules, those that its soft
+    /// rules stand for, by top-p with p = 0.25.
+    ///
+    /// ```
+    /// use glidr::{Dataset, Learner, Method};
+    /// let families = Dataset::families(0);
+    /// let model = Learner { method: Method::Search, ..Learner::default() }.fit(&families)?;
+    /// let rule = model.rules("uncle")?.next().expect("a rule");
+    /// assert!(rule.to_string().starts_with("uncle(X, Y) :- ") && rule.weight.max() > 0.0);
+    /// # Ok::<(), glidr::Error>(())
+    /// ```
+    pub fn rules(&self, target: &str) -> Result<impl Iterator<Item = NamedRule>> {
+        let (rules, names) = match (&self.rules, &self.soft) {
+            (Some(kept), _) => (kept.rules.clone(), kept.names.clone()),
+            (None, Some(soft)) => (soft.rule_set(Extraction::TopP(0.25)), soft.vocabulary()),
+            (None, None) => (RuleSet::default(), Vocabulary::default()),
+        };
+        self.check_target(target)?;
+        let number = names.predicates.find(target);
+        let of_target =
+            number.and_then(|number| rules.into_targets().into_iter().find(|of| of.target == number));
+        let named = move |WeightedRule { rule, weight, measures }| NamedRule {
+            text: rule.show(RuleNames::from(&names)),
+            weight,
+            measures,
+        };
+        Ok(of_target.into_iter().flat_map(|of| of.rules).map(named))
     }
 }

@@ -67,6 +67,11 @@ impl SoftModel {
         Err(Error::UnknownName { kind: "target", name: name.to_owned(), near: known.near(name) })
     }
 
+    /// How many soft rules there are.
+    pub fn count(&self) -> usize {
+        self.ensembles.iter().map(|ensemble| ensemble.rules.len()).sum()
+    }
+
     /// Whether facts about the predicate called `name` are ranked: all are, unless it was told what to learn.
     pub fn ranks(&self, name: &str) -> bool {
         self.training.targets.is_empty() || self.target(name).is_ok()

@@ -8,6 +8,7 @@ mod blend;
 mod blend_target;
 mod compare;
 mod exhaustive;
+mod reasoner;
 mod rules;
 mod soft;
 mod top_k;
@@ -17,6 +18,7 @@ pub(crate) use blend_target::BlendTarget;
 pub(crate) use compare::compare_scores;
 pub use compare::{Comparison, FilteredQuery, TIE};
 pub use exhaustive::Exhaustive;
+pub use reasoner::{Prediction, Reasoner, Reasoning, Scoring};
 pub use rules::Rules;
 pub use soft::{MessagePassing, Soft, SoftTarget};
 pub use top_k::{Answer, top_k};
@@ -61,9 +63,9 @@ pub trait Predictor: Send + Sync {
     ///
     /// ```
     /// use glidr::internals::explain::Detail;
-    /// use glidr::internals::graph::Query;
+    /// use glidr::internals::graph::{Direction, Query};
     /// use glidr::internals::predict::Rules;
-    /// use glidr::{Dataset, Direction, Predictor, RuleSet};
+    /// use glidr::{Dataset, Predictor, RuleSet};
     /// let families = Dataset::families(0);
     /// let names = families.names();
     /// let rules = RuleSet::parse("own rules", "1.0 :: wife(X, Y) :- husband(Y, X).", names)?;

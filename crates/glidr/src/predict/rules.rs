@@ -15,31 +15,32 @@ use crate::solve::{Ended, Limits, Solver};
 /// Hard rules on some data. They have the data's numbers.
 #[derive(Clone)]
 pub struct Rules<'a> {
-    by_target: &'a [TargetRules],
+    by_target: Arc<[TargetRules]>,
     data: &'a Dataset,
     graph: Arc<KnowledgeGraph>,
     limits: Limits,
-    targets: Option<&'a [Predicate]>,
+    targets: Option<Arc<[Predicate]>>,
 }
 
 impl<'a> Rules<'a> {
     /// Rules that look up *facts* and *train*, evaluated without limits.
-    pub fn new(rules: &'a [TargetRules], data: &'a Dataset) -> Self {
+    pub fn new(rules: &[TargetRules], data: &'a Dataset) -> Self {
         Rules::with(rules, data, Background::Train, Limits::default())
     }
 
     /// The same on another background, or within limits on any one query to a rule.
-    pub fn with(rules: &'a [TargetRules], data: &'a Dataset, background: Background, limits: Limits) -> Self {
-        Rules { by_target: rules, data, graph: Arc::clone(data.graph(background)), limits, targets: None }
+    pub fn with(rules: &[TargetRules], data: &'a Dataset, background: Background, limits: Limits) -> Self {
+        let graph = Arc::clone(data.graph(background));
+        Rules { by_target: rules.into(), data, graph, limits, targets: None }
     }
 
     /// The same for queries about these targets only.
     #[must_use]
-    pub fn only(self, targets: &'a [Predicate]) -> Self {
-        Rules { targets: Some(targets), ..self }
+    pub fn only(self, targets: &[Predicate]) -> Self {
+        Rules { targets: Some(targets.into()), ..self }
     }
 
-    fn of(&self, target: Predicate) -> Option<&'a TargetRules> {
+    fn of(&self, target: Predicate) -> Option<&TargetRules> {
         self.by_target.iter().find(|rules| rules.target == target)
     }
 
@@ -54,7 +55,7 @@ impl Predictor for Rules<'_> {
     }
 
     fn is_target(&self, predicate: Predicate) -> bool {
-        self.targets.is_none_or(|targets| targets.contains(&predicate))
+        self.targets.as_ref().is_none_or(|targets| targets.contains(&predicate))
     }
 
     fn has_rules(&self, predicate: Predicate) -> bool {

@@ -50,9 +50,9 @@ impl Eq for Waiting {}
 /// though only those whose bound is high enough are scored.
 ///
 /// ```
-/// use glidr::internals::graph::Query;
+/// use glidr::internals::graph::{Direction, Query};
 /// use glidr::internals::predict::{Rules, top_k};
-/// use glidr::{Dataset, Direction, Predictor, RuleSet};
+/// use glidr::{Dataset, Predictor, RuleSet};
 /// let families = Dataset::families(0);
 /// let names = families.names();
 /// let rules = RuleSet::parse("own rules", "1.0 :: wife(X, Y) :- husband(Y, X).", names)?;

@@ -8,7 +8,7 @@ use super::evaluate::QuerySample;
 use super::select::Pool;
 use super::way::{Way, Weights, that_count};
 use super::weigh::{Refit, fits};
-use super::{Report, WeightFit};
+use super::{SearchReport, WeightFit};
 use crate::graph::{Direction, Predicate, Vocabulary};
 use crate::rule::{Aggregation, TargetRules, Weight, WeightedRule};
 use crate::solve::Ended;
@@ -36,7 +36,7 @@ pub(super) struct Tried {
 pub(super) struct Chosen {
     pub train: TargetRules,
     pub train_and_valid: TargetRules,
-    pub report: Report,
+    pub report: SearchReport,
 }
 
 impl Tried {
@@ -141,7 +141,7 @@ pub(super) fn choose(tried: Vec<Tried>, aggregation: Option<Aggregation>, names:
         let ways = tried.best(&mean, aggregation).map(|way| &tried.ways[way]);
         let train = tried.rules(ways, |way| &way.train);
         let train_and_valid = tried.rules(ways, |way| way.train_and_valid.as_ref().unwrap_or(&way.train));
-        let report = Report {
+        let report = SearchReport {
             target: names.predicates.name(tried.target).to_owned(),
             counted: tried.counted,
             pool: tried.pool.rules.len(),

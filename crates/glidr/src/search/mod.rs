@@ -34,6 +34,7 @@ use crate::graph::{Background, ClassMatrix, Dataset, Predicate};
 use crate::model::{SoftModel, SoftRule};
 use crate::rule::{Aggregation, Rule, Schema, TargetRules};
 use crate::solve::{Ended, Limits, Solver};
+use crate::util::progress::{Progress, Stage};
 
 /// Grows whenever the same settings find other rules: figures kept from an older one are no longer of this search.
 pub const REVISION: u32 = 4;
@@ -127,7 +128,7 @@ pub struct WeightFit {
 
 /// What was found for one target.
 #[derive(Clone, Debug, Serialize)]
-pub struct Report {
+pub struct SearchReport {
     /// The target's name.
     pub target: String,
     /// Bodies that were counted.
@@ -156,7 +157,7 @@ pub struct Searched {
     /// The same fitted on *train*: for ranking *valid* itself, and for choosing on it.
     pub train_rules: Vec<TargetRules>,
     /// What was found, target by target.
-    pub reports: Vec<Report>,
+    pub reports: Vec<SearchReport>,
 }
 
 /// Exact evaluation is the default up to so many pairs of entities.
@@ -176,15 +177,15 @@ struct Context<'a> {
 
 impl Search {
     /// Searches rules for `targets`: paths, endpoint patterns, what soft rules stand for if there is a model, and
-    /// `extra` rules. `watch` is told how many targets are done.
+    /// `extra` rules. `progress` is told how many targets are done, and may stop the search: then there is none.
     pub fn run(
         &self,
         data: &Dataset,
         model: Option<&SoftModel>,
         extra: &[Rule],
         targets: &[Predicate],
-        watch: &(dyn Fn(usize) + Sync),
-    ) -> Result<Searched> {
+        progress: &dyn Progress,
+    ) -> Result<Option<Searched>> {
         let graph = data.graph(Background::Train);
         let facts = graph.neighbours();
         for rule in extra {
@@ -203,11 +204,12 @@ impl Search {
         };
         let done = AtomicUsize::new(0);
         let search = |&target: &Predicate| {
-            let tried = context.search_target(target);
-            watch(done.fetch_add(1, Ordering::Relaxed) + 1);
+            let tried = (!progress.is_stopped()).then(|| context.search_target(target));
+            progress.report(Stage::Searching, done.fetch_add(1, Ordering::Relaxed) + 1, targets.len());
             tried
         };
-        let tried: Vec<Tried> = targets.par_iter().map(search).collect();
+        let tried: Option<Vec<Tried>> = targets.par_iter().map(search).collect();
+        let Some(tried) = tried else { return Ok(None) };
         let mut chosen = choose(tried, self.aggregation, data.names());
         chosen.par_iter_mut().for_each(|chosen| context.simplify(chosen));
         let mut searched = Searched { rules: Vec::new(), train_rules: Vec::new(), reports: Vec::new() };
@@ -216,7 +218,7 @@ impl Search {
             searched.rules.extend(Some(chosen.train_and_valid).filter(|rules| !rules.rules.is_empty()));
             searched.train_rules.extend(Some(chosen.train).filter(|rules| !rules.rules.is_empty()));
         }
-        Ok(searched)
+        Ok(Some(searched))
     }
 }
 

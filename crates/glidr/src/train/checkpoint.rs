@@ -19,6 +19,8 @@ const FORMAT: &str = "glidr-checkpoint";
 struct Header {
     training: Training,
     provenance: Provenance,
+    /// What the run is a part of.
+    note: serde_json::Value,
     units: Vec<UnitHeader>,
 }
 
@@ -46,13 +48,20 @@ impl Run<'_> {
                 }
             }
         }
-        let header = Header { training: self.training.clone(), provenance: self.provenance.clone(), units };
+        let (training, provenance, note) =
+            (self.training.clone(), self.provenance.clone(), self.note.clone());
+        let header = Header { training, provenance, note, units };
         Container { header, tensors, texts: BTreeMap::new() }.write(path.as_ref(), FORMAT)
     }
 
     /// The settings that a checkpoint was written under.
     pub fn checkpoint_training(path: impl AsRef<Path>) -> Result<Training> {
         Ok(Container::<Header>::read(path.as_ref(), FORMAT)?.header.training)
+    }
+
+    /// The note that [`Run::with_note`] put into a checkpoint.
+    pub(crate) fn checkpoint_note(path: impl AsRef<Path>) -> Result<serde_json::Value> {
+        Ok(Container::<Header>::read(path.as_ref(), FORMAT)?.header.note)
     }
 
     /// Takes up the state of a checkpoint, which must be of the same settings and data.

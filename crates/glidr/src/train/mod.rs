@@ -12,9 +12,10 @@ mod rule_weights;
 mod sample;
 mod unit;
 
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, mpsc};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 pub use adamw::AdamW;
 pub use loss::pairwise_logistic;
@@ -28,6 +29,7 @@ use crate::graph::{Background, Dataset, KnowledgeGraph, MaskedGraph, Predicate, 
 use crate::infer::{Engine, Sparse, Tape};
 use crate::model::{Ensemble, Positives, Provenance, RuleWeights, SoftModel, SoftRule, Training};
 use crate::rule::{Clause, Filling, Schema, parse_rules};
+use crate::util::progress::{Progress, Stage};
 
 /// Rules of one target that are trained by one thread at a time, at most.
 const RULES_PER_UNIT: usize = Sparse::RULES;
@@ -38,30 +40,29 @@ const WATCH: Duration = Duration::from_millis(100);
 /// The most memory that one thread may ask for.
 const MAX_BYTES: usize = 8 << 30;
 
-/// How far a run has come.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Progress {
-    /// Steps done, over all units.
-    pub steps: usize,
-    /// Steps there are.
-    pub all_steps: usize,
-    /// Targets all of whose rules are trained.
-    pub targets: usize,
-    /// Targets there are.
-    pub all_targets: usize,
-    /// Mean loss of the latest steps.
-    pub loss: f32,
+/// Where a run keeps itself, and how often.
+#[derive(Clone, Copy, Debug)]
+pub struct Checkpoints<'a> {
+    /// The file.
+    pub path: &'a Path,
+    /// The time between two checkpoints.
+    pub every: Duration,
 }
 
 /// How [`Run::train`] ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ended {
+pub enum TrainingEnd {
     /// All rules are trained.
     Finished,
     /// It was asked to stop.
     Stopped,
-    /// The logits of a target are no longer finite numbers: the settings are too wild.
-    Diverged(Predicate),
+}
+
+/// How the work of one thread on one unit ended.
+enum UnitEnd {
+    Done,
+    Stopped,
+    Diverged,
 }
 
 /// A training run: its settings, its data and the state of every rule.
@@ -70,6 +71,7 @@ pub struct Run<'d> {
     schema: Schema,
     data: &'d Dataset,
     provenance: Provenance,
+    note: serde_json::Value,
     engine: Engine,
     /// The background of training, and of validation.
     graphs: [Arc<KnowledgeGraph>; 2],
@@ -81,6 +83,19 @@ pub struct Run<'d> {
 }
 
 impl Training {
+    /// The targets on some data: those that are chosen, or all predicates that training sees.
+    pub fn targets_on(&self, data: &Dataset) -> Result<Vec<Predicate>> {
+        let mut targets: Vec<Predicate> = if self.targets.is_empty() {
+            let seen = [Split::Facts, Split::Train].into_iter().flat_map(|split| data.split(split));
+            seen.map(|fact| fact.predicate).collect()
+        } else {
+            self.targets.iter().map(|name| data.names().predicate(name)).collect::<Result<_>>()?
+        };
+        targets.sort_unstable();
+        targets.dedup();
+        Ok(targets)
+    }
+
     /// Trains on all processors, without progress or checkpoints.
     ///
     /// ```
@@ -94,10 +109,8 @@ impl Training {
     pub fn run(&self, data: &Dataset) -> Result<SoftModel> {
         let run = Run::new(self.clone(), data)?;
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        match run.train(threads, &AtomicBool::new(false), |_| {}) {
-            Ended::Diverged(target) => Err(run.diverged(target)),
-            Ended::Finished | Ended::Stopped => Ok(run.into_model(&|_, _| {})),
-        }
+        run.train(threads, &(), None)?;
+        Ok(run.into_model(&()))
     }
 }
 
@@ -129,7 +142,7 @@ impl<'d> Run<'d> {
                 bytes >> 20
             )));
         }
-        let targets = targets(&training, data)?;
+        let targets = training.targets_on(data)?;
         let trained: Vec<Predicate> = targets
             .iter()
             .copied()
@@ -162,6 +175,7 @@ impl<'d> Run<'d> {
             schema,
             data,
             provenance: Provenance::of(data, training.seed),
+            note: serde_json::Value::Null,
             engine,
             graphs,
             targets,
@@ -172,23 +186,34 @@ impl<'d> Run<'d> {
         })
     }
 
-    /// Trains until all rules are done or `stop` is set; tells `watch` of progress about ten
-    /// times a second. When asked to stop, every thread finishes its step first.
-    pub fn train(&self, threads: usize, stop: &AtomicBool, mut watch: impl FnMut(&Self)) -> Ended {
+    /// Trains until all rules are done or `progress` wants it to stop, which hears of it about ten times a second. When
+    /// it is to stop, every thread finishes its step first, and the last checkpoint holds these steps.
+    ///
+    /// Logits that are no longer finite numbers are an error: the settings are too wild.
+    pub fn train(
+        &self,
+        threads: usize,
+        progress: &dyn Progress,
+        checkpoints: Option<Checkpoints>,
+    ) -> Result<TrainingEnd> {
         let next = AtomicUsize::new(0);
+        let stop = AtomicBool::new(false);
         let diverged = Mutex::new(None);
+        let (mut last, mut failed): (Instant, Option<Error>) = (Instant::now(), None);
         let (done, all_done) = mpsc::channel::<()>();
         std::thread::scope(|scope| {
             for _ in 0..threads.clamp(1, self.units.len().max(1)) {
-                let (done, next, diverged) = (done.clone(), &next, &diverged);
+                let (done, next, diverged, stop) = (done.clone(), &next, &diverged, &stop);
+                let stopped = move || stop.load(Ordering::Relaxed) || progress.is_stopped();
                 scope.spawn(move || {
                     let _until_dropped = done;
                     let mut workspace = Workspace::default();
                     while let Some(unit) = self.units.get(next.fetch_add(1, Ordering::Relaxed)) {
-                        match self.train_unit(unit, &mut workspace, stop) {
-                            Ended::Finished => {}
-                            Ended::Stopped => break,
-                            Ended::Diverged(target) => {
+                        match self.train_unit(unit, &mut workspace, &stopped) {
+                            UnitEnd::Done => {}
+                            UnitEnd::Stopped => break,
+                            UnitEnd::Diverged => {
+                                let target = lock(unit).target;
                                 *diverged.lock().expect("nothing panics while it holds this") = Some(target);
                                 stop.store(true, Ordering::Relaxed);
                             }
@@ -199,18 +224,35 @@ impl<'d> Run<'d> {
             drop(done);
             // The channel closes when the last thread drops its end.
             while let Err(mpsc::RecvTimeoutError::Timeout) = all_done.recv_timeout(WATCH) {
-                watch(self);
+                self.report(progress);
+                if let Some(checkpoints) =
+                    checkpoints.filter(|checkpoints| last.elapsed() >= checkpoints.every)
+                {
+                    if let Err(error) = self.save_checkpoint(checkpoints.path) {
+                        failed = Some(error);
+                    }
+                    last = Instant::now();
+                }
+                if failed.is_some() {
+                    stop.store(true, Ordering::Relaxed);
+                }
             }
         });
         if let Some(target) = diverged.into_inner().expect("nothing panics while it holds this") {
-            return Ended::Diverged(target);
+            return Err(self.diverged(target));
         }
-        watch(self);
-        if self.units().all(|unit| unit.is_done()) { Ended::Finished } else { Ended::Stopped }
+        self.report(progress);
+        if let Some(error) = failed {
+            return Err(error);
+        }
+        if let Some(checkpoints) = checkpoints {
+            self.save_checkpoint(checkpoints.path)?;
+        }
+        let finished = self.units().all(|unit| unit.is_done());
+        Ok(if finished { TrainingEnd::Finished } else { TrainingEnd::Stopped })
     }
 
-    /// The error for a run that ended as [`Ended::Diverged`].
-    pub fn diverged(&self, target: Predicate) -> Error {
+    fn diverged(&self, target: Predicate) -> Error {
         Error::Setting(format!(
             "logits must stay finite, but those of “{}” do not: lower learning_rate ({}), weight_decay ({}) or init_std ({})",
             self.data.names().predicates.name(target),
@@ -221,7 +263,12 @@ impl<'d> Run<'d> {
     }
 
     /// Trains one unit to its end, unless stopped before.
-    fn train_unit(&self, unit: &Mutex<Unit>, workspace: &mut Workspace, stop: &AtomicBool) -> Ended {
+    fn train_unit(
+        &self,
+        unit: &Mutex<Unit>,
+        workspace: &mut Workspace,
+        stopped: &dyn Fn() -> bool,
+    ) -> UnitEnd {
         let target = lock(unit).target;
         let sampler = Sampler::new(self.data, target, &self.training);
         let mut masked = (self.training.positives == Positives::All)
@@ -235,18 +282,18 @@ impl<'d> Run<'d> {
             sampler: &sampler,
         };
         loop {
-            if stop.load(Ordering::Relaxed) {
-                return Ended::Stopped;
+            if stopped() {
+                return UnitEnd::Stopped;
             }
             // Locked for one step: a checkpoint always sees whole steps.
             let mut unit = lock(unit);
             if unit.is_done() {
-                return Ended::Finished;
+                return UnitEnd::Done;
             }
             if unit.step < self.training.steps {
                 unit.train(&context, &mut masked, workspace);
                 if !unit.is_sound() {
-                    return Ended::Diverged(target);
+                    return UnitEnd::Diverged;
                 }
                 self.steps.fetch_add(1, Ordering::Relaxed);
             } else {
@@ -259,8 +306,8 @@ impl<'d> Run<'d> {
         self.units.iter().map(lock)
     }
 
-    /// How far the run has come; waits for no thread.
-    pub fn progress(&self) -> Progress {
+    /// Tells how far the run has come; waits for no thread.
+    fn report(&self, progress: &dyn Progress) {
         let (mut losses, mut open) = (Vec::new(), Vec::new());
         for (unit, &target) in self.units.iter().zip(&self.unit_targets) {
             let unit = unit.try_lock().ok(); // a unit that is locked is at work
@@ -270,18 +317,18 @@ impl<'d> Run<'d> {
             losses.extend(unit.map(|unit| unit.loss).filter(|loss| !loss.is_nan()));
         }
         open.dedup();
-        Progress {
-            steps: self.steps.load(Ordering::Relaxed),
-            all_steps: self.units.len() * self.training.steps,
+        let stage = Stage::Training {
             targets: self.targets.len() - open.len(),
             all_targets: self.targets.len(),
             loss: losses.iter().sum::<f32>() / losses.len() as f32,
-        }
+        };
+        progress.report(stage, self.steps.load(Ordering::Relaxed), self.units.len() * self.training.steps);
     }
 
-    /// What it learns from.
-    pub fn provenance(&self) -> &Provenance {
-        &self.provenance
+    /// The same with a note in its checkpoints: what the run is a part of.
+    #[must_use]
+    pub(crate) fn with_note(self, note: serde_json::Value) -> Self {
+        Run { note, ..self }
     }
 
     /// The engine that passes messages.
@@ -300,9 +347,8 @@ impl<'d> Run<'d> {
             .collect()
     }
 
-    /// The learned model, with rule weights by validation loss or learned; `watch` is told how many targets' weights are
-    /// fitted, of how many.
-    pub fn into_model(self, watch: &(dyn Fn(usize, usize) + Sync)) -> SoftModel {
+    /// The learned model, with rule weights by validation loss or learned.
+    pub fn into_model(self, progress: &dyn Progress) -> SoftModel {
         let mut ensembles: Vec<Ensemble> =
             self.targets.iter().map(|&target| Ensemble { target, rules: Vec::new() }).collect();
         for unit in self.units() {
@@ -322,7 +368,7 @@ impl<'d> Run<'d> {
             ensembles,
         };
         if self.training.rule_weights == RuleWeights::Learned {
-            model.learn_rule_weights(self.data, watch).expect("a model fits the data it was learned on");
+            model.learn_rule_weights(self.data, progress).expect("a model fits the data it was learned on");
         }
         model
     }
@@ -347,18 +393,4 @@ fn starts(training: &Training, data: &Dataset, schema: Schema) -> Result<Vec<(Pr
         }
     }
     Ok(starts)
-}
-
-/// The chosen targets, or all predicates that training saw.
-fn targets(training: &Training, data: &Dataset) -> Result<Vec<Predicate>> {
-    let mut targets: Vec<Predicate> = if training.targets.is_empty() {
-        let seen = [Split::Facts, Split::Train].into_iter().flat_map(|split| data.split(split));
-        seen.map(|fact| fact.predicate).collect()
-    } else {
-        let names = data.names();
-        training.targets.iter().map(|name| names.predicate(name)).collect::<Result<_>>()?
-    };
-    targets.sort_unstable();
-    targets.dedup();
-    Ok(targets)
 }

@@ -14,6 +14,7 @@ use crate::graph::{Background, Dataset, Entity, Predicate, Query, Split};
 use crate::model::{Ensemble, SoftModel};
 use crate::predict::{MessagePassing, SoftTarget, top_k};
 use crate::util::listwise::{ListwiseQuery, listwise_adjoint};
+use crate::util::progress::{Progress, Stage};
 use crate::util::projected_adam::ProjectedAdam;
 
 /// So many negatives compete with an answer: those with the highest scores by the weights before.
@@ -42,13 +43,9 @@ struct Fit {
 }
 
 impl SoftModel {
-    /// Fits the rule weights to *valid*; a target of which it has no fact keeps those by loss. `watch` is told, from
-    /// any thread, how many targets are done, of how many.
-    pub fn learn_rule_weights(
-        &mut self,
-        data: &Dataset,
-        watch: &(dyn Fn(usize, usize) + Sync),
-    ) -> Result<()> {
+    /// Fits the rule weights to *valid*; a target of which it has no fact keeps those by loss. `progress` is
+    /// told how many targets are done, of how many.
+    pub fn learn_rule_weights(&mut self, data: &Dataset, progress: &dyn Progress) -> Result<()> {
         let view = self.view(data, Background::Train)?;
         let known =
             [Split::Facts, Split::Train, Split::Valid].into_iter().flat_map(|split| data.split(split));
@@ -67,7 +64,7 @@ impl SoftModel {
                 weights = Fit::new(&mut soft, target, &asked, &truth, irreflexive[target.index()])
                     .weights(&weights);
             }
-            watch(done.fetch_add(1, Ordering::Relaxed) + 1, all);
+            progress.report(Stage::RuleWeights, done.fetch_add(1, Ordering::Relaxed) + 1, all);
             weights
         };
         let weights: Vec<Vec<f64>> = self.ensembles.par_iter().map(fitted).collect();

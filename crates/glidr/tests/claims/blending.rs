@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use glidr::internals::evaluate::{EvaluationReport, Ties, choose_mixing_weights};
 use glidr::internals::explain::{Detail, NamedVerdict};
-use glidr::internals::graph::{Predicate, Query, Triple};
+use glidr::internals::graph::{Direction, Predicate, Query, Triple};
 use glidr::internals::model::{MixingWeight, SoftModel};
 use glidr::internals::predict::{Blend, Exhaustive, Rules, Soft, top_k};
 use glidr::internals::rule::TargetRules;
-use glidr::{Dataset, Direction, Evaluation, Generator, Predictor, Search, Split, Training};
+use glidr::{Dataset, Evaluation, Generator, Predictor, Search, Split, Training};
 
 use crate::ranking::evaluate;
 
@@ -26,8 +26,11 @@ fn learned() -> [Learned; 2] {
         let model = training.run(&data).expect("sound settings");
         let targets: Vec<Predicate> = (0..data.names().predicates.len() as u32).map(Predicate).collect();
         let search = Search { max_rules: 30, max_conjunctions: 30, ..Search::default() };
-        let rules =
-            search.run(&data, Some(&model), &[], &targets, &|_| {}).expect("a sound search").train_rules;
+        let rules = search
+            .run(&data, Some(&model), &[], &targets, &())
+            .expect("a sound search")
+            .expect("not stopped")
+            .train_rules;
         Learned { data, model, rules }
     })
 }
@@ -54,8 +57,7 @@ impl Learned {
     fn choose(&self, data: &Dataset) -> Vec<MixingWeight> {
         let rules = Arc::new(Rules::new(&self.rules, data));
         let soft = Arc::new(Soft::new(&self.model, data).expect("its predicates"));
-        choose_mixing_weights(&Blend::new(rules, soft), data, Evaluation::default(), &|_, _| {})
-            .expect("sound")
+        choose_mixing_weights(&Blend::new(rules, soft), data, Evaluation::default(), &()).expect("sound")
     }
 }
 

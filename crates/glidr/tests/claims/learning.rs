@@ -1,12 +1,13 @@
 //! Learning: equal seeds, resumed runs, model files, and rules that travel.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use glidr::internals::infer::{Engine, Slots};
 use glidr::internals::model::{Extraction, Positives, Provenance, SoftModel};
 use glidr::internals::predict::Soft;
-use glidr::internals::train::{Ended, Run};
-use glidr::{Dataset, Evaluation, Model, Training};
+use glidr::internals::train::{Checkpoints, Run, TrainingEnd};
+use glidr::{Dataset, Evaluation, Model, Progress, Stage, Training};
 
 fn quick() -> Training {
     Training {
@@ -16,6 +17,18 @@ fn quick() -> Training {
         seed: 3,
         targets: vec!["uncle".into(), "wife".into()],
         ..Training::default()
+    }
+}
+
+/// Wants the work to stop when it was asked thirty times.
+#[derive(Default)]
+struct StopsSoon(AtomicUsize);
+
+impl Progress for StopsSoon {
+    fn report(&self, _: Stage, _: usize, _: usize) {}
+
+    fn is_stopped(&self) -> bool {
+        self.0.fetch_add(1, Ordering::Relaxed) >= 30
     }
 }
 
@@ -35,8 +48,8 @@ fn bytes(model: &SoftModel) -> Vec<u8> {
 fn learn(training: &Training, threads: usize) -> SoftModel {
     let data = Dataset::families(training.seed);
     let run = Run::new(training.clone(), &data).expect("sound settings");
-    assert_eq!(run.train(threads, &AtomicBool::new(false), |_| {}), Ended::Finished);
-    run.into_model(&|_, _| {})
+    assert_eq!(run.train(threads, &(), None).expect("finite logits"), TrainingEnd::Finished);
+    run.into_model(&())
 }
 
 #[test]
@@ -125,23 +138,10 @@ fn a_run_that_is_stopped_and_resumed_again_and_again_reaches_the_very_same_model
         if rests > 0 {
             run.load_checkpoint(&path).expect("a sound checkpoint");
         }
-        let stop = AtomicBool::new(false);
-        let before = run.progress().steps;
-        // Stops as soon as another thread sees some steps done.
-        let ended = std::thread::scope(|scope| {
-            scope.spawn(|| {
-                while run.progress().steps < before + 30 && !stop.load(Ordering::Relaxed) {
-                    std::thread::yield_now();
-                }
-                stop.store(true, Ordering::Relaxed);
-            });
-            let ended = run.train(2, &stop, |_| {});
-            stop.store(true, Ordering::Relaxed);
-            ended
-        });
-        run.save_checkpoint(&path).expect("a place for a checkpoint");
-        if ended == Ended::Finished {
-            break run.into_model(&|_, _| {});
+        let checkpoints = Checkpoints { path: &path, every: Duration::from_mins(1) };
+        let ended = run.train(2, &StopsSoon::default(), Some(checkpoints)).expect("finite logits");
+        if ended == TrainingEnd::Finished {
+            break run.into_model(&());
         }
         rests += 1;
     };
@@ -230,7 +230,7 @@ fn rules_travel_to_a_graph_of_other_entities() {
         Training { steps: 300, rules: 4, targets: vec!["grandparent".into()], ..Training::default() };
     let model = training.run(&here).expect("sound settings");
     let soft = Soft::new(&model, &there).expect("common predicates");
-    let ranked = Evaluation::default().run(&soft, &there, &|_, _| {}).expect("there are test facts");
+    let ranked = Evaluation::default().run(&soft, &there, &()).expect("there are test facts");
     assert_eq!(ranked.all.queries, 48);
     assert!(ranked.all.mrr > 0.95, "MRR on the other graph is {}", ranked.all.mrr);
     let mixed = Dataset::families(0);
@@ -261,7 +261,7 @@ fn a_property_can_decide_a_rule() {
     let rules = likes.extract(&model.schema, glidr::internals::model::Extraction::Argmax);
     assert_eq!(rules[0].0.show(model.names()), "likes(X, Y) :- friend(X, Y), musical(Y).");
     let soft = Soft::new(&model, &data).expect("its own data");
-    let ranked = Evaluation::default().run(&soft, &data, &|_, _| {}).expect("there are test facts");
+    let ranked = Evaluation::default().run(&soft, &data, &()).expect("there are test facts");
     assert_eq!(ranked.all.hits1, 1.0);
 }
 

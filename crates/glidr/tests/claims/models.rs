@@ -5,8 +5,8 @@ use std::sync::OnceLock;
 
 use glidr::internals::graph::Predicate;
 use glidr::internals::model::{MixingWeight, Provenance, RuleModel, SoftModel};
-use glidr::internals::rule::{TargetRules, Weight};
-use glidr::{Aggregation, Dataset, Model, RuleSet, Training, WeightedRule};
+use glidr::internals::rule::{TargetRules, Weight, WeightedRule};
+use glidr::{Aggregation, Dataset, Model, RuleSet, Training};
 use proptest::prelude::*;
 
 use crate::rule_sets::rule_set;
@@ -60,13 +60,16 @@ fn model() -> impl Strategy<Value = Model> {
     });
     let mixing = (hostile::<Predicate>(3), prop::array::uniform6(0.0f64..=1.0)).prop_map(|(names, w)| {
         let weights = names.iter().zip(w.as_chunks::<2>().0);
-        weights.map(|(t, w)| MixingWeight { target: t.to_owned(), weight: w[0], valid_mrr: w[1] }).collect()
+        weights
+            .map(|(t, w)| MixingWeight { target: t.to_owned(), weight: w[0], valid_mrr: w[1] })
+            .collect::<Vec<_>>()
     });
     (prop::option::of(rules), mixing, prop::bool::ANY, 0.0f64..9.0).prop_map(
         |(rules, mixing_weights, has_soft, smoothing)| Model {
             soft: has_soft.then(|| soft().clone()),
             search: rules.as_ref().map(|_| serde_json::json!({ "smoothing": smoothing, "max_pool": 800 })),
             rules,
+            targets: mixing_weights.iter().map(|of| of.target.clone()).collect(),
             mixing_weights,
             provenance: provenance(),
         },

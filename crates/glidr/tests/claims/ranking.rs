@@ -32,7 +32,7 @@ pub fn model_of(data: &Dataset, variables: usize, rounds: usize, logits: &[f32])
 
 /// Evaluates; there must be test facts.
 pub fn evaluate(evaluation: Evaluation, predictor: &dyn Predictor, data: &Dataset) -> EvaluationReport {
-    evaluation.run(predictor, data, &|_, _| {}).expect("there are test facts")
+    evaluation.run(predictor, data, &()).expect("there are test facts")
 }
 
 /// A data set of random facts, some of them properties, written and read back.

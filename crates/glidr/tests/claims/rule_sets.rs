@@ -1,9 +1,9 @@
 //! Sets of rules: written and read back, renumbered, and counted.
 
 use glidr::internals::graph::{Names, Predicate, Vocabulary};
-use glidr::internals::rule::{Measures, TargetRules, Weight};
+use glidr::internals::rule::{Measures, TargetRules, Weight, WeightedRule};
 use glidr::internals::solve::Limits;
-use glidr::{Aggregation, Background, Dataset, RuleSet, WeightedRule};
+use glidr::{Aggregation, Background, Dataset, RuleSet};
 use proptest::prelude::*;
 
 use crate::text::{measures, rule, vocabulary};

@@ -25,7 +25,7 @@ fn without(split: Split) -> Dataset {
 
 fn fitted(model: &SoftModel, data: &Dataset) -> Vec<f32> {
     let mut model = model.clone();
-    model.learn_rule_weights(data, &|_, _| {}).expect("the data has its predicates");
+    model.learn_rule_weights(data, &()).expect("the data has its predicates");
     weights(&model)
 }
 

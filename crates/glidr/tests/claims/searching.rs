@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use glidr::internals::graph::{Direction, Entity, Predicate, Query};
 use glidr::internals::model::Extraction;
 use glidr::internals::predict::Rules;
-use glidr::internals::rule::{Filler, Measures, Weight};
+use glidr::internals::rule::{Filler, Measures, Weight, WeightedRule};
 use glidr::internals::solve::{Limits, Solver};
-use glidr::{Aggregation, Background, Dataset, Evaluation, Predictor, Rule, Search, Training, WeightedRule};
+use glidr::{Aggregation, Background, Dataset, Evaluation, Predictor, Rule, Search, Training};
 
 /// Two hundred people in families of five: parents, children, and *grandparent* to be found.
 fn generations() -> Dataset {
@@ -40,9 +40,12 @@ fn only_local() -> Search {
 fn search_finds_the_rule_that_makes_the_data_and_ranks_perfectly_with_it() {
     let data = generations();
     let target = data.names().predicate("grandparent").expect("a predicate");
-    let searched = Search::default().run(&data, None, &[], &[target], &|_| {}).expect("a sound search");
+    let searched = Search::default()
+        .run(&data, None, &[], &[target], &())
+        .expect("a sound search")
+        .expect("not stopped");
     let ranked = Evaluation::default()
-        .run(&Rules::new(&searched.rules, &data).only(&[target]), &data, &|_, _| {})
+        .run(&Rules::new(&searched.rules, &data).only(&[target]), &data, &())
         .expect("there are test facts");
     assert_eq!((ranked.all.hits1, ranked.all.queries), (1.0, 48));
     assert_eq!(searched.reports[0].rules, searched.rules[0].rules.len());
@@ -52,7 +55,8 @@ fn search_finds_the_rule_that_makes_the_data_and_ranks_perfectly_with_it() {
 fn no_literal_of_a_searched_rule_can_go_without_changing_an_answer() {
     let data = Dataset::families(0);
     let targets: Vec<Predicate> = (0..12).map(Predicate).collect();
-    let searched = Search::default().run(&data, None, &[], &targets, &|_| {}).expect("sound");
+    let searched =
+        Search::default().run(&data, None, &[], &targets, &()).expect("sound").expect("not stopped");
     let facts = data.graph(Background::Train).neighbours();
     let irreflexive = data.irreflexive();
     let answers = |rule: &Rule| {
@@ -77,7 +81,9 @@ fn a_search_gives_the_same_rules_on_any_number_of_threads() {
     let targets: Vec<Predicate> = (0..12).map(Predicate).collect();
     let with = |threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
-        pool.install(|| Search::default().run(&data, None, &[], &targets, &|_| {}).expect("sound").rules)
+        pool.install(|| {
+            Search::default().run(&data, None, &[], &targets, &()).expect("sound").expect("not stopped").rules
+        })
     };
     assert_eq!(with(1), with(3));
 }
@@ -94,7 +100,11 @@ fn the_test_split_changes_nothing_in_a_search() {
         std::fs::write(folder.path().join("valid.txt"), lines(&[(1, 2), (3, 9)])).expect("a small file");
         std::fs::write(folder.path().join("test.txt"), lines(test)).expect("a small file");
         let data = Dataset::open(folder.path(), 0).expect("a sound folder");
-        Search::default().run(&data, None, &[], &[Predicate(0)], &|_| {}).expect("sound").rules
+        Search::default()
+            .run(&data, None, &[], &[Predicate(0)], &())
+            .expect("sound")
+            .expect("not stopped")
+            .rules
     };
     assert_eq!(sets(&[(0, 1)]), sets(&[(5, 7), (8, 2), (2, 2)]));
 }
@@ -104,7 +114,8 @@ fn scores_of_a_set_are_those_of_its_rules_evaluated_one_by_one() {
     let data = Dataset::families(0);
     let names = data.names();
     let uncle = names.predicate("uncle").expect("a predicate");
-    let searched = Search::default().run(&data, None, &[], &[uncle], &|_| {}).expect("sound");
+    let searched =
+        Search::default().run(&data, None, &[], &[uncle], &()).expect("sound").expect("not stopped");
     let set = &searched.rules[0];
     let facts = data.graph(Background::Train).neighbours();
     let solver =
@@ -164,9 +175,10 @@ fn a_soft_rule_whose_weight_is_split_between_aunt_and_uncle_comes_apart_into_goo
     }
     // Only the soft rule may propose.
     let search = only_local();
-    let searched = search.run(&data, Some(&model), &[], &[niece], &|_| {}).expect("a sound search");
+    let searched =
+        search.run(&data, Some(&model), &[], &[niece], &()).expect("a sound search").expect("not stopped");
     let ranked = Evaluation::default()
-        .run(&Rules::new(&searched.rules, &data).only(&[niece]), &data, &|_, _| {})
+        .run(&Rules::new(&searched.rules, &data).only(&[niece]), &data, &())
         .expect("there are test facts");
     assert_eq!(ranked.all.hits1, 1.0, "both halves are answered");
     let facts = data.graph(Background::Train).neighbours();
@@ -207,7 +219,8 @@ fn the_papers_rule_for_niece_comes_apart_into_better_ones() {
     }
     let both = model.ensembles[0].extract(&schema, Extraction::TopP(0.9));
     let search = only_local();
-    let searched = search.run(&data, Some(&model), &[], &[niece], &|_| {}).expect("a sound search");
+    let searched =
+        search.run(&data, Some(&model), &[], &[niece], &()).expect("a sound search").expect("not stopped");
     let facts = data.graph(Background::Train).neighbours();
     let measured = |rule: &Rule| rule.measure(facts, Limits::default()).expect("a sound rule").value;
     let paper = measured(&both[0].0);
@@ -250,12 +263,14 @@ fn a_large_graph_is_searched_by_a_sample_of_questions_alike_on_any_number_of_thr
     let targets = [names.predicate("grandparent").expect("known"), names.predicate("lives").expect("known")];
     let with = |threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
-        pool.install(|| Search::default().run(&data, None, &[], &targets, &|_| {}).expect("sound").rules)
+        pool.install(|| {
+            Search::default().run(&data, None, &[], &targets, &()).expect("sound").expect("not stopped").rules
+        })
     };
     let sets = with(2);
     assert_eq!(sets, with(1));
     let ranked = Evaluation::default()
-        .run(&Rules::new(&sets, &data).only(&targets[..1]), &data, &|_, _| {})
+        .run(&Rules::new(&sets, &data).only(&targets[..1]), &data, &())
         .expect("there are test facts");
     assert_eq!((ranked.all.hits1, ranked.all.queries), (1.0, 120));
 }
@@ -265,7 +280,7 @@ fn on_a_large_graph_the_weights_for_tails_and_for_heads_are_fitted_apart() {
     let data = many_generations();
     let lives = data.names().predicate("lives").expect("a predicate");
     let search = Search { aggregation: Some(Aggregation::Sum), max_facts: 200, ..Search::default() };
-    let searched = search.run(&data, None, &[], &[lives], &|_| {}).expect("sound");
+    let searched = search.run(&data, None, &[], &[lives], &()).expect("sound").expect("not stopped");
     // Who lives where is told by a grandparent's city; of a city's two hundred no one is told so surely.
     let numbers: Vec<Weight> = searched.rules[0].rules.iter().map(|rule| rule.weight).collect();
     assert!(numbers.iter().any(|number| number.tail > 2.0 * number.head), "{numbers:?}");
@@ -276,6 +291,6 @@ fn a_search_that_runs_out_of_time_says_so() {
     let data = many_generations();
     let target = data.names().predicate("lives").expect("a predicate");
     let search = Search { time: Some(std::time::Duration::from_nanos(1)), ..Search::default() };
-    let searched = search.run(&data, None, &[], &[target], &|_| {}).expect("sound");
+    let searched = search.run(&data, None, &[], &[target], &()).expect("sound").expect("not stopped");
     assert_eq!(searched.reports[0].ended, glidr::internals::solve::Ended::TimeLimit);
 }

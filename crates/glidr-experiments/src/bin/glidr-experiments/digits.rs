@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use clap::Args;
-use glidr_experiments::digits::{Confusion, Digits as Images, Ended, Run, Settings, pictures};
+use glidr_experiments::digits::{Confusion, Digits as Images, DigitsEnd, DigitsRun, Settings, pictures};
 use serde_json::json;
 
 use crate::output::Output;
@@ -89,7 +89,7 @@ impl Digits {
         let (train, valid) = all.split(start);
         let train = train.split(self.images.unwrap_or(usize::MAX)).0;
         let started = Instant::now();
-        let mut run = begun.map_or_else(|| Run::new(settings, &train), Ok)?;
+        let mut run = begun.map_or_else(|| DigitsRun::new(settings, &train), Ok)?;
         if self.evaluate.is_none() && !self.train(&mut run, &train, output)? {
             return Ok(ExitCode::from(STOPPED));
         }
@@ -117,10 +117,10 @@ impl Digits {
     }
 
     /// The run to evaluate or to continue.
-    fn begun(&self) -> anyhow::Result<Option<Run>> {
+    fn begun(&self) -> anyhow::Result<Option<DigitsRun>> {
         Ok(match (&self.evaluate, &self.output) {
-            (Some(path), _) => Some(Run::open(path)?),
-            (None, Some(path)) if self.resume => Some(Run::open(path)?),
+            (Some(path), _) => Some(DigitsRun::open(path)?),
+            (None, Some(path)) if self.resume => Some(DigitsRun::open(path)?),
             (None, Some(path)) if path.exists() => bail!(
                 "{} is there already: add --resume to continue it, or choose another name",
                 path.display()
@@ -130,7 +130,7 @@ impl Digits {
     }
 
     /// Trains to the end, or until it is stopped; tells whether it is finished.
-    fn train(&self, run: &mut Run, images: &Images, output: &Output) -> anyhow::Result<bool> {
+    fn train(&self, run: &mut DigitsRun, images: &Images, output: &Output) -> anyhow::Result<bool> {
         let stop = signals::listen()?;
         let bar = output.bar(run.steps() as u64, "{bar:30} {msg}  {elapsed} gone, {eta} left");
         let (every, mut last, mut mean) = (Duration::from_secs(self.checkpoint_every), Instant::now(), None);
@@ -157,7 +157,7 @@ impl Digits {
         if let Some(path) = &self.output {
             run.save(path)?;
         }
-        if ended == Ended::Stopped {
+        if ended == DigitsEnd::Stopped {
             let told = match &self.output {
                 Some(path) => {
                     format!("stopped; {} keeps what was done: continue with --resume", path.display())
@@ -166,10 +166,16 @@ impl Digits {
             };
             output.say(&told);
         }
-        Ok(ended == Ended::Finished)
+        Ok(ended == DigitsEnd::Finished)
     }
 
-    fn report(&self, run: &Run, valid: &Images, time: Duration, output: &Output) -> anyhow::Result<ExitCode> {
+    fn report(
+        &self,
+        run: &DigitsRun,
+        valid: &Images,
+        time: Duration,
+        output: &Output,
+    ) -> anyhow::Result<ExitCode> {
         let mut evaluated = Vec::new();
         if !valid.is_empty() {
             evaluated.push(("validation", Confusion::of(&run.network, &run.parameters, valid)?));

@@ -3,11 +3,12 @@
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
+use glidr::{Progress, Stage};
 use glidr_experiments::{Choices, Experiment, Plan, Report, ScalingMeasured, ScalingPoint, Watch};
 use indicatif::ProgressBar;
 use serde_json::json;
@@ -173,6 +174,17 @@ struct Seen<'a> {
     threads: usize,
 }
 
+impl Progress for Seen<'_> {
+    fn report(&self, _stage: Stage, done: usize, all: usize) {
+        self.bar.set_length(all as u64);
+        self.bar.set_position(done as u64);
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+}
+
 impl Watch for Seen<'_> {
     fn unit(&self, done: usize, all: usize, what: &str) {
         self.bar.set_prefix(format!("{done} of {all} units"));
@@ -182,17 +194,8 @@ impl Watch for Seen<'_> {
         }
     }
 
-    fn progress(&self, done: usize, all: usize, _of_what: &str) {
-        self.bar.set_length(all as u64);
-        self.bar.set_position(done as u64);
-    }
-
     fn say(&self, message: &str) {
         self.output.say(message);
-    }
-
-    fn stop(&self) -> &AtomicBool {
-        self.stop
     }
 
     fn threads(&self) -> usize {

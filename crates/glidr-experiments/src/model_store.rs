@@ -4,12 +4,11 @@
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::Context;
 use glidr::internals::model::{Provenance, SoftModel};
-use glidr::internals::train::{Ended, Run};
+use glidr::internals::train::{Checkpoints, Run, TrainingEnd};
 use glidr::internals::util::atomic_file;
 use glidr::{Dataset, Model, Training};
 use serde_json::{Value, json};
@@ -21,7 +20,7 @@ use crate::watch::Stopwatch;
 const KEEP: Duration = Duration::from_mins(1);
 
 /// A learned model, and how long that took; unknown where it was taken up again.
-pub struct Learned {
+pub struct TrainedModel {
     /// The model.
     pub model: SoftModel,
     /// Seconds of processor time.
@@ -29,8 +28,8 @@ pub struct Learned {
 }
 
 /// Learns models one after the other.
-pub struct Learner {
-    last: Option<(Training, String, Learned)>,
+pub struct ModelStore {
+    last: Option<(Training, String, TrainedModel)>,
     checkpoint: PathBuf,
     models: PathBuf,
     /// Whether models of earlier runs are learned again.
@@ -39,10 +38,10 @@ pub struct Learner {
     own: HashSet<PathBuf>,
 }
 
-impl Learner {
+impl ModelStore {
     /// Keeps checkpoints of the experiment `name` and models below `out`; `restart` trusts none of earlier runs.
     pub fn new(out: &Path, name: &str, restart: bool) -> Self {
-        Learner {
+        ModelStore {
             last: None,
             checkpoint: out.join(name).with_extension("checkpoint"),
             models: out.join("models"),
@@ -57,9 +56,9 @@ impl Learner {
         training: &Training,
         data: &Dataset,
         watch: &dyn Watch,
-    ) -> anyhow::Result<Option<&Learned>> {
+    ) -> anyhow::Result<Option<&TrainedModel>> {
         let hash = data.hash();
-        let same = |(known, of, _): &(Training, String, Learned)| known == training && *of == hash;
+        let same = |(known, of, _): &(Training, String, TrainedModel)| known == training && *of == hash;
         if !self.last.as_ref().is_some_and(same) {
             let path = self.path(training, &hash)?;
             let learned = match self.kept(&path, training, &hash) {
@@ -86,7 +85,7 @@ impl Learner {
     }
 
     /// A model that was learned before. Only one with these very settings and data counts, whatever its name.
-    fn kept(&self, path: &Path, training: &Training, data: &str) -> Option<Learned> {
+    fn kept(&self, path: &Path, training: &Training, data: &str) -> Option<TrainedModel> {
         if self.restart && !self.own.contains(path) {
             return None;
         }
@@ -95,7 +94,7 @@ impl Learner {
         let fits = model.training == *training && kept.provenance.hash == data;
         let told = std::fs::read_to_string(path.with_extension("json")).ok();
         let seconds = told.and_then(|text| serde_json::from_str::<Value>(&text).ok()?["seconds"].as_f64());
-        fits.then_some(Learned { model, seconds })
+        fits.then_some(TrainedModel { model, seconds })
     }
 
     fn learn(
@@ -103,51 +102,29 @@ impl Learner {
         training: &Training,
         data: &Dataset,
         watch: &dyn Watch,
-    ) -> anyhow::Result<Option<Learned>> {
+    ) -> anyhow::Result<Option<TrainedModel>> {
         let run = Run::new(training.clone(), data)?;
         // A checkpoint of other settings or data is one of a unit that nobody asks for any more.
         let fits = Run::checkpoint_training(&self.checkpoint).is_ok_and(|known| known == *training);
         let resumed = fits && run.load_checkpoint(&self.checkpoint).is_ok();
-        let (started, mut last) = (Stopwatch::start(), Instant::now());
-        let mut failed = None;
-        let ended = run.train(watch.threads(), watch.stop(), |run| {
-            let progress = run.progress();
-            watch.progress(progress.steps, progress.all_steps, "steps");
-            if last.elapsed() >= KEEP && failed.is_none() {
-                failed = run.save_checkpoint(&self.checkpoint).err();
-                last = Instant::now();
-            }
-        });
-        if let Some(error) = failed {
-            return Err(error.into());
+        let started = Stopwatch::start();
+        let checkpoints = Checkpoints { path: &self.checkpoint, every: KEEP };
+        if run.train(watch.threads(), watch, Some(checkpoints))? == TrainingEnd::Stopped {
+            return Ok(None);
         }
-        match ended {
-            Ended::Diverged(target) => Err(run.diverged(target).into()),
-            Ended::Stopped => {
-                run.save_checkpoint(&self.checkpoint)?;
-                Ok(None)
-            }
-            Ended::Finished => {
-                let seconds = (!resumed).then(|| started.seconds());
-                let model = run.into_model(&|done, all| watch.progress(done, all, "rule weights"));
-                let _ = std::fs::remove_file(&self.checkpoint);
-                Ok(Some(Learned { model, seconds }))
-            }
-        }
+        let seconds = (!resumed).then(|| started.seconds());
+        let model = run.into_model(watch);
+        let _ = std::fs::remove_file(&self.checkpoint);
+        Ok(Some(TrainedModel { model, seconds }))
     }
 }
 
 /// Keeps a model, and beside it in words what it is and how long it took.
-fn keep(path: &Path, learned: &Learned, training: &Training, data: &Dataset) -> anyhow::Result<()> {
+fn keep(path: &Path, learned: &TrainedModel, training: &Training, data: &Dataset) -> anyhow::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
     let provenance = Provenance::of(data, training.seed);
     let told = json!({ "training": training, "data": provenance.hash, "seconds": learned.seconds });
     Model::new(provenance).with_soft(learned.model.clone()).save(path)?;
     Ok(atomic_file::write(&path.with_extension("json"), format!("{told:#}\n"))?)
-}
-
-/// Whether a stop was asked for.
-pub fn stopped(watch: &dyn Watch) -> bool {
-    watch.stop().load(Ordering::Relaxed)
 }

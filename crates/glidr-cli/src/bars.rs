@@ -1,0 +1,72 @@
+//! Progress bars: one for each stage of long work, and the wish to stop it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use glidr::{Progress, Stage};
+use indicatif::ProgressBar;
+
+use crate::output::{Output, counted};
+
+/// Shows how far long work has come.
+pub struct Bars<'a> {
+    output: &'a Output,
+    stop: Arc<AtomicBool>,
+    /// The bar of the present stage, by the stage's kind.
+    shown: Mutex<Option<(std::mem::Discriminant<Stage>, ProgressBar)>>,
+}
+
+impl<'a> Bars<'a> {
+    /// Bars of work that nothing stops.
+    pub fn new(output: &'a Output) -> Self {
+        Bars::stopped_by(output, Arc::default())
+    }
+
+    /// Bars of work that stops once `stop` is set.
+    pub fn stopped_by(output: &'a Output, stop: Arc<AtomicBool>) -> Self {
+        Bars { output, stop, shown: Mutex::new(None) }
+    }
+
+    /// Tells the user something.
+    pub fn say(&self, message: &str) {
+        self.output.say(message);
+    }
+
+    /// Takes the last bar away.
+    pub fn finish(&self) {
+        if let Some((_, bar)) = self.shown.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+impl Progress for Bars<'_> {
+    fn report(&self, stage: Stage, done: usize, all: usize) {
+        let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        let kind = std::mem::discriminant(&stage);
+        if shown.as_ref().is_some_and(|(known, _)| *known != kind) {
+            shown.take().into_iter().for_each(|(_, bar)| bar.finish_and_clear());
+        }
+        let (_, bar) = shown.get_or_insert_with(|| (kind, self.output.bar(all as u64, template(stage))));
+        bar.set_length(all as u64);
+        bar.set_position(bar.position().max(done as u64));
+        if let Stage::Training { targets, all_targets, loss } = stage {
+            bar.set_message(format!("{targets} of {}, loss {loss:.1}", counted(all_targets, "target")));
+        }
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+}
+
+fn template(stage: Stage) -> &'static str {
+    match stage {
+        Stage::Training { .. } => "{bar:30} {msg}  {elapsed} gone, {eta} left",
+        Stage::RuleWeights => "{bar:30} rule weights of {pos} of {len} targets  {elapsed} gone",
+        Stage::Searching => "{bar:30} {pos} of {len} targets searched  {elapsed} gone, {eta} left",
+        Stage::Mixing => "{bar:30} mixing weights: {pos} of {len} queries  {elapsed} gone, {eta} left",
+        _ => "{bar:30} {pos} of {len} queries  {elapsed} gone, {eta} left",
+    }
+}
