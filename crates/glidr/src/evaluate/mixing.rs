@@ -22,7 +22,7 @@ const SHARED_QUERIES: f64 = 100.0;
 /// Chooses the mixing weight of each target on *valid*; none where *valid* has no fact about a target.
 ///
 /// Neither part of the blend may have been fitted to *valid*: of searched rules take those fitted on train, of a model
-/// the rule weights by loss ([`SoftModel::with_loss_weights`](crate::SoftModel::with_loss_weights)).
+/// the rule weights by loss (`SoftModel::with_loss_weights`).
 pub fn choose_mixing_weights(
     blend: &Blend,
     data: &Dataset,

@@ -126,10 +126,10 @@ impl Evaluation {
     /// use glidr::internals::predict::Rules;
     /// use glidr::{Dataset, Evaluation, RuleSet};
     /// let families = Dataset::families(0);
-    /// let text = "1.0 :: uncle(X, Y) :- aunt(Z, Y), husband(X, Z).";
+    /// let text = "1.0 :: wife(X, Y) :- husband(Y, X).";
     /// let rules = RuleSet::parse("own rules", text, families.names())?;
-    /// let uncle = [families.names().predicate("uncle")?];
-    /// let predictor = Rules::new(rules.targets(), &families).only(&uncle);
+    /// let wife = [families.names().predicate("wife")?];
+    /// let predictor = Rules::new(rules.targets(), &families).only(&wife);
     /// let report = Evaluation::default().run(&predictor, &families, &())?;
     /// assert!(report.all.queries > 0 && report.protocol.scoring == "rules");
     /// # Ok::<(), glidr::Error>(())

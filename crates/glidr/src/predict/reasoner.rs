@@ -102,9 +102,9 @@ impl Model {
     /// let families = Dataset::families(0);
     /// let model = Learner { method: Method::Search, ..Learner::default() }.fit(&families)?;
     /// let reasoner = model.on(&families)?;
-    /// let answers = reasoner.predict("wife", Some("Arthur"), None, 3)?;
-    /// assert_eq!(answers[0].entity, "Margaret");
-    /// let why = reasoner.explain("wife", "Arthur", "Margaret")?;
+    /// let answers = reasoner.predict("wife", Some("Christine"), None, 3)?;
+    /// assert_eq!(answers[0].entity, "Andrew");
+    /// let why = reasoner.explain("wife", "Christine", "Andrew")?;
     /// assert!(why.best_rule().is_some());
     /// # Ok::<(), glidr::Error>(())
     /// ```
