@@ -15,7 +15,7 @@ use crate::search::SearchFlags;
 #[derive(Args)]
 #[command(next_help_heading = "Settings of learning")]
 pub struct SettingFlags {
-    /// TOML file of settings, under the names of these flags; those of the search under [search]
+    /// TOML file of settings, under the names of these flags; those of the search in a table `search`
     #[arg(long, value_name = "FILE")]
     settings: Option<PathBuf>,
     /// What is learned [default: full]
