@@ -16,7 +16,8 @@ pub struct SearchFlags {
     /// Seconds for the proposals of one target
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
     search_time: Option<u64>,
-    /// Rules of a target that are no conjunctions, at most [default: 2400]
+    /// Plain rules of a target, at most: paths, and what soft rules stand for; half as many may be of every other kind
+    /// [default: 1200]
     #[arg(long, value_name = "COUNT")]
     max_rules: Option<usize>,
     /// Conjunctions of two of these, at most [default: 500]

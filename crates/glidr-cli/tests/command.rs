@@ -489,7 +489,7 @@ fn a_scoring_that_lacks_its_rules_says_so() {
 fn each_method_learns_its_part_and_a_search_takes_soft_rules_and_proposals() {
     let folder = folder();
     let full = json(&run(folder.path(), &format!("learn -o full.glidr --json {QUICK}")));
-    assert!(full["searched"][0]["aggregation"].is_string() && full["search"]["max_rules"] == 2400, "{full}");
+    assert!(full["searched"][0]["aggregation"].is_string() && full["search"]["max_rules"] == 1200, "{full}");
     stdout(&run(folder.path(), &format!("learn -o soft.glidr --method soft {QUICK}")));
     stdout(&run(folder.path(), &format!("learn -o again.glidr --soft soft.glidr {QUICK}")));
     let bytes = |name: &str| fs::read(folder.path().join(name)).expect("a model");

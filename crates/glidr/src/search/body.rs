@@ -3,6 +3,8 @@
 //! They say no more than the same rules under `solve`, and are checked against it; only their answers to
 //! one query come quicker. A rule of any other shape is a [`Body::General`], which an evaluator answers.
 
+use serde::Serialize;
+
 use super::ends::Ends;
 use crate::graph::Neighbours;
 use crate::graph::{Direction, Entity, Predicate, Property};
@@ -36,6 +38,24 @@ pub(super) enum Body {
     General(u32),
 }
 
+/// Kinds of bodies, the simplest first. Those that are not plain make up for what is missing on some graphs, and are
+/// noise on others: how many kinds count is chosen on *valid*.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// Paths of one or two steps, and rules of any other shape.
+    Plain,
+    /// Similarity paths, and paths with several groundings at least.
+    Derived,
+    /// Endpoint patterns: nothing links X and Y.
+    Pattern,
+}
+
+impl Kind {
+    /// All kinds.
+    pub(super) const ALL: [Kind; 3] = [Kind::Plain, Kind::Derived, Kind::Pattern];
+}
+
 impl Body {
     /// How many groundings it must have.
     pub fn min_groundings(self) -> u32 {
@@ -45,6 +65,17 @@ impl Body {
     /// The same with at least so many groundings; only paths are asked for more than one.
     pub fn with_min_groundings(self, min_groundings: u32) -> Self {
         if let Body::Path(steps, _) = self { Body::Path(steps, min_groundings) } else { self }
+    }
+
+    /// Its kind.
+    pub fn kind(self) -> Kind {
+        match self {
+            Body::X(_) | Body::Y(_) | Body::Both(..) => Kind::Pattern,
+            Body::Path([.., third], min_groundings) if third != IDENTITY || min_groundings > 1 => {
+                Kind::Derived
+            }
+            Body::Path(..) | Body::General(_) => Kind::Plain,
+        }
     }
 
     /// Whether it is a path of several steps.

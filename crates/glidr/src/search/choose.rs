@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use rayon::prelude::*;
 
+use super::body::Kind;
 use super::evaluate::QuerySample;
-use super::select::Pool;
+use super::select::{Part, Pool};
 use super::way::{Way, Weights, that_count};
 use super::weigh::{Refit, fits};
 use super::{SearchReport, WeightFit};
@@ -18,6 +19,8 @@ const L2S: [f64; 4] = [100.0, 20.0, 5.0, 1.0];
 /// A target's own queries are joined by so many that count as the mean of all targets: few queries of its own must
 /// not decide alone.
 pub(super) const SHARED_QUERIES: f64 = 100.0;
+/// In the mean of all targets no way of fitting is taken to be better than another by more.
+const MAX_MEAN_GAIN: f64 = 0.05;
 /// A target with so many queries of its own chooses alone.
 const ENOUGH: usize = 400;
 /// What was tried for one target.
@@ -40,22 +43,26 @@ pub(super) struct Chosen {
 }
 
 impl Tried {
-    /// Tries all aggregations, and for sums all L2 strengths, without and with false-negative masking.
+    /// Tries all aggregations, and for sums all L2 strengths, without and with false-negative masking: for plain bodies,
+    /// with derived ones, and with endpoint patterns.
     pub fn new(
         target: Predicate,
         pool: Pool,
         sample: &QuerySample,
         aggregation: Option<Aggregation>,
     ) -> Self {
-        let fires = pool.fires();
-        let mut ways: Vec<Way> = [Aggregation::MaxPlus, Aggregation::NoisyOr5, Aggregation::NoisyOr]
-            .into_iter()
-            .map(|aggregation| Way::by_confidence(aggregation, &pool, sample))
-            .collect();
-        for (&l2, fits) in L2S.iter().zip(fits(sample, &fires, &L2S)) {
-            for (weights, masking) in fits.into_iter().zip([false, true]) {
-                ways.push(Way::by_weights(WeightFit { l2, masking }, weights, &fires, sample));
-            }
+        let mut ways: Vec<Way> = Vec::new();
+        let mut last: Option<(usize, Vec<Way>)> = None;
+        for part in Kind::ALL.map(|kind| pool.part(kind)) {
+            // A kind that the pool has no rules of changes nothing.
+            let found = match last.take() {
+                Some((rules, found)) if rules == part.places.len() => found,
+                _ => self::ways(&part, sample),
+            };
+            let first = ways.len();
+            ways.extend(found.iter().cloned());
+            ways[first..].iter_mut().for_each(|way| way.kind = part.kind);
+            last = Some((part.places.len(), found));
         }
         let valid_queries = sample.valid_queries();
         let mut tried = Tried { target, pool, valid_queries, ways, counted: 0, ended: Ended::Complete };
@@ -67,12 +74,16 @@ impl Tried {
     /// may yet be chosen.
     fn fit_to_valid(&mut self, sample: &QuerySample, aggregation: Option<Aggregation>) {
         let best = self.has_enough().then(|| self.best(&[], aggregation));
+        self.rule_out();
         if self.valid_queries > 0 {
             let fires = self.pool.fires();
             let mut refit = Refit::new(sample, &fires);
             for (number, way) in self.ways.iter_mut().enumerate() {
-                let chosen =
-                    |direction: &Direction| best.is_none_or(|best| best[*direction as usize] == number);
+                let is_open = way.is_open;
+                let chosen = |direction: &Direction| {
+                    let end = *direction as usize;
+                    best.map_or(is_open[end], |best| best[end] == number)
+                };
                 let directions: Vec<Direction> = Direction::BOTH.into_iter().filter(chosen).collect();
                 if let Some(fit) = way.fit.filter(|_| !directions.is_empty()) {
                     let weights = refit.weights(fit, &way.train, &directions);
@@ -81,6 +92,18 @@ impl Tried {
             }
         }
         self.pool.rules.iter_mut().for_each(|rule| rule.fires = Vec::new());
+    }
+
+    /// Rules out fitted weights that are so much worse on the target's own queries that the mean of all targets will
+    /// not change it.
+    fn rule_out(&mut self) {
+        for end in [0, 1] {
+            let fitted = self.ways.iter().filter(|way| way.fit.is_some());
+            let best = fitted.map(|way| way.gain(end)).fold(0.0, f64::max);
+            for way in &mut self.ways {
+                way.is_open[end] = way.gain(end) >= best - MAX_MEAN_GAIN * SHARED_QUERIES / 2.0;
+            }
+        }
     }
 
     /// Whether its own queries suffice to choose by.
@@ -97,11 +120,15 @@ impl Tried {
         };
         let both = |ways: [usize; 2]| value(ways[0], 0) + value(ways[1], 1);
         let is_asked = |way: &usize| aggregation.is_none_or(|asked| self.ways[*way].aggregation == asked);
-        let allowed: Vec<usize> = (0..self.ways.len()).filter(is_asked).collect();
+        // Where *valid* tells nothing, bodies of all kinds count.
+        let is_told = (0..self.ways.len()).any(|way| value(way, 0) + value(way, 1) > 0.0);
+        let counts = |way: &usize| is_told || self.ways[*way].kind == Kind::Pattern;
+        let allowed: Vec<usize> = (0..self.ways.len()).filter(|way| is_asked(way) && counts(way)).collect();
         let (sums, confidences): (Vec<usize>, Vec<usize>) =
             allowed.into_iter().partition(|&way| self.ways[way].aggregation == Aggregation::Sum);
         let best_sum = |end: usize| {
-            sums.iter().copied().max_by(|&a, &b| value(a, end).total_cmp(&value(b, end)).then(b.cmp(&a)))
+            let open = sums.iter().copied().filter(|&way| self.ways[way].is_open[end]);
+            open.max_by(|&a, &b| value(a, end).total_cmp(&value(b, end)).then(b.cmp(&a)))
         };
         let summed = best_sum(0).zip(best_sum(1)).map(|(tails, heads)| [tails, heads]);
         let choices: Vec<[usize; 2]> = confidences.into_iter().map(|way| [way; 2]).chain(summed).collect();
@@ -129,6 +156,21 @@ impl Tried {
     }
 }
 
+/// All ways of aggregating some rules.
+fn ways(part: &Part, sample: &QuerySample) -> Vec<Way> {
+    let mut ways: Vec<Way> = [Aggregation::MaxPlus, Aggregation::NoisyOr5, Aggregation::NoisyOr]
+        .into_iter()
+        .map(|aggregation| Way::by_confidence(aggregation, part, sample))
+        .collect();
+    // Of ways that are equally good the first is taken: the one whose weights are shrunk least.
+    for (&l2, fits) in L2S.iter().zip(fits(sample, &part.fires, &L2S)).rev() {
+        for (weights, masking) in fits.into_iter().zip([false, true]) {
+            ways.push(Way::by_weights(WeightFit { l2, masking }, weights, part, sample));
+        }
+    }
+    ways
+}
+
 /// Chooses a way for every target, among all or among those that aggregate as asked.
 pub(super) fn choose(tried: Vec<Tried>, aggregation: Option<Aggregation>, names: &Vocabulary) -> Vec<Chosen> {
     let queries: usize = tried.iter().map(|tried| tried.valid_queries).sum();
@@ -147,6 +189,7 @@ pub(super) fn choose(tried: Vec<Tried>, aggregation: Option<Aggregation>, names:
             pool: tried.pool.rules.len(),
             rules: train_and_valid.rules.len(),
             aggregation: ways[0].aggregation,
+            kinds: ways.map(|way| way.kind),
             tails: ways[0].fit,
             heads: ways[1].fit,
             valid_mrr: (ways[0].gain(0) + ways[1].gain(1)) / tried.valid_queries.max(1) as f64,
@@ -164,7 +207,7 @@ mod tests {
     use crate::rule::{Atom, Literal, Rule, Term};
     use crate::search::evaluate::Label;
     use crate::search::evaluate::test_samples::small_sample;
-    use crate::search::select::{Conjunctions, Counting};
+    use crate::search::select::{Conjunctions, Counting, Single};
     use crate::search::way::tests::ranked;
 
     #[test]
@@ -174,7 +217,8 @@ mod tests {
             |p| Rule::new(Predicate(9), &[Literal::any_of(vec![Atom::Pair(Predicate(p), Term::X, Term::Y)])]);
         let is_answer = |candidate: &u32| sample.labels[*candidate as usize] == Label::Answer;
         let answers: Vec<u32> = (0..sample.labels.len() as u32).filter(is_answer).collect();
-        let single = vec![(0.5.into(), answers, rule(0))];
+        let kind = Kind::Plain;
+        let single = vec![Single { kind, confidence: 0.5.into(), fires: answers, rule: rule(0) }];
         let counting = Counting { candidates: sample.labels.len(), training: Default::default() };
         let none = Conjunctions { max: 0, of: 0, min_support: 1, smoothing: 1.0 };
         let pool = Pool::new(single, &counting, none);

@@ -22,6 +22,7 @@ mod weigh;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+pub use body::Kind;
 use body::Steps;
 use choose::{Tried, choose};
 use propose::Branches;
@@ -37,7 +38,7 @@ use crate::solve::{Ended, Limits, Solver};
 use crate::util::progress::{Progress, Stage};
 
 /// Grows whenever the same settings find other rules: figures kept from an older one are no longer of this search.
-pub const REVISION: u32 = 4;
+pub const REVISION: u32 = 5;
 
 /// Where bodies are evaluated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,7 +62,8 @@ pub struct Search {
     pub smoothing: f64,
     /// Facts that a rule must find at least, asked for tails and for heads.
     pub min_support: usize,
-    /// Rules of a target that are no conjunctions, at most.
+    /// Plain rules of a target, at most; half as many may be similarity paths or need several groundings, and half as many
+    /// may be endpoint patterns.
     pub max_rules: usize,
     /// Conjunctions of two of them, at most.
     pub max_conjunctions: usize,
@@ -98,7 +100,7 @@ impl Default for Search {
         Search {
             smoothing: 5.0,
             min_support: 2,
-            max_rules: 2400,
+            max_rules: 1200,
             max_conjunctions: 500,
             max_paths: 1250,
             similarity_paths: true,
@@ -139,6 +141,8 @@ pub struct SearchReport {
     pub rules: usize,
     /// How they are aggregated.
     pub aggregation: Aggregation,
+    /// The least simple kind of bodies that counts, for tails and for heads.
+    pub kinds: [Kind; 2],
     /// How the weights for tails were fitted, where they are summed.
     pub tails: Option<WeightFit>,
     /// How those for heads were.

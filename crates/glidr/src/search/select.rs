@@ -1,9 +1,10 @@
 //! Selection: the best bodies of one target, and conjunctions of two of them, with the candidates each fires on.
 
+use std::cmp::Ordering;
 use std::collections::HashSet;
 use std::ops::Range;
 
-use super::body::Body;
+use super::body::{Body, Kind};
 use crate::rule::{MAX_VARIABLES, Rule, Term, Weight};
 
 /// A body with what was counted of it.
@@ -16,18 +17,33 @@ pub(super) struct Counted {
     pub body: Body,
 }
 
-/// The best bodies: a fifth by confidence, the others by value; most confident first.
-pub(super) fn best(mut counted: Vec<Counted>, max_rules: usize) -> Vec<Counted> {
-    let order = |a: &Counted, b: &Counted| {
-        let confidence = b.confidence.max().total_cmp(&a.confidence.max());
-        confidence.then(b.value.total_cmp(&a.value)).then(a.body.cmp(&b.body))
-    };
-    counted.sort_by(order);
+impl Counted {
+    /// Most confident first.
+    fn order(&self, other: &Self) -> Ordering {
+        let confidence = other.confidence.max().total_cmp(&self.confidence.max());
+        confidence.then(other.value.total_cmp(&self.value)).then(self.body.cmp(&other.body))
+    }
+}
+
+/// The best bodies, most confident first: at most `max_rules` that are plain, and half as many of every other kind, so
+/// that none takes the place of a plain one.
+pub(super) fn best(counted: &[Counted], max_rules: usize) -> Vec<Counted> {
+    let mut kept = Vec::new();
+    for kind in Kind::ALL {
+        let of_kind = counted.iter().filter(|counted| counted.body.kind() == kind).copied().collect();
+        kept.extend(best_of_kind(of_kind, if kind == Kind::Plain { max_rules } else { max_rules / 2 }));
+    }
+    kept.sort_by(Counted::order);
+    kept
+}
+
+/// A fifth by confidence, the others by value.
+fn best_of_kind(mut counted: Vec<Counted>, max_rules: usize) -> Vec<Counted> {
+    counted.sort_by(Counted::order);
     let surest = max_rules / 5;
     let mut rest = counted.split_off(counted.len().min(surest));
-    rest.sort_by(|a, b| b.value.total_cmp(&a.value).then_with(|| order(a, b)));
+    rest.sort_by(|a, b| b.value.total_cmp(&a.value).then_with(|| a.order(b)));
     counted.extend(rest.into_iter().take(max_rules - surest));
-    counted.sort_by(order);
     counted
 }
 
@@ -38,13 +54,35 @@ pub(super) struct Pool {
     pub rules: Vec<Pooled>,
 }
 
+/// A rule that is no conjunction.
+pub(super) struct Single {
+    pub kind: Kind,
+    pub confidence: Weight,
+    /// The candidates it fires on.
+    pub fires: Vec<u32>,
+    pub rule: Rule,
+}
+
 /// A rule in the pool.
 pub(super) struct Pooled {
     /// The single rules it is made of: one, or two joined by X and Y.
     parts: (usize, Option<usize>),
     pub confidence: Weight,
+    /// Its kind; of a conjunction the less simple of both.
+    kind: Kind,
     /// The candidates it fires on.
     pub fires: Vec<u32>,
+}
+
+/// Some rules of a pool.
+pub(super) struct Part<'a> {
+    /// The least simple kind of theirs.
+    pub kind: Kind,
+    /// Their places in the pool.
+    pub places: Vec<usize>,
+    pub confidences: Vec<Weight>,
+    /// The candidates that every one fires on.
+    pub fires: Vec<&'a [u32]>,
 }
 
 /// How conjunctions are made.
@@ -148,16 +186,12 @@ fn common(a: &[u32], b: &[u32]) -> Vec<u32> {
 }
 
 impl Pool {
-    /// The single rules (confidence, candidates, rule), most confident first, and the best conjunctions of two that are
+    /// The single rules, most confident first, and the best conjunctions of two that are
     /// more confident than both.
-    pub fn new(
-        single: Vec<(Weight, Vec<u32>, Rule)>,
-        counting: &Counting,
-        conjunctions: Conjunctions,
-    ) -> Self {
+    pub fn new(single: Vec<Single>, counting: &Counting, conjunctions: Conjunctions) -> Self {
         let mut pool = Pool { single: Vec::new(), rules: Vec::new() };
-        for (number, (confidence, fires, rule)) in single.into_iter().enumerate() {
-            pool.rules.push(Pooled { parts: (number, None), confidence, fires });
+        for (number, Single { kind, confidence, fires, rule }) in single.into_iter().enumerate() {
+            pool.rules.push(Pooled { parts: (number, None), confidence, kind, fires });
             pool.single.push(rule);
         }
         pool.conjoin(counting, conjunctions);
@@ -170,6 +204,18 @@ impl Pool {
     /// The candidates that every rule fires on.
     pub fn fires(&self) -> Vec<&[u32]> {
         self.rules.iter().map(|rule| rule.fires.as_slice()).collect()
+    }
+
+    /// The rules of this kind and of simpler ones.
+    pub fn part(&self, kind: Kind) -> Part<'_> {
+        let places: Vec<usize> =
+            (0..self.rules.len()).filter(|&rule| self.rules[rule].kind <= kind).collect();
+        Part {
+            kind,
+            confidences: places.iter().map(|&rule| self.rules[rule].confidence).collect(),
+            fires: places.iter().map(|&rule| self.rules[rule].fires.as_slice()).collect(),
+            places,
+        }
     }
 
     fn conjoin(&mut self, counting: &Counting, conjunctions: Conjunctions) {
@@ -195,7 +241,8 @@ impl Pool {
             }
             let fires = common(&self.rules[i].fires, &self.rules[j].fires);
             if conjunction(&self.single[i], &self.single[j]).is_some() && known.insert(fires.clone()) {
-                self.rules.push(Pooled { parts: (i, Some(j)), confidence, fires });
+                let kind = self.rules[i].kind.max(self.rules[j].kind);
+                self.rules.push(Pooled { parts: (i, Some(j)), confidence, kind, fires });
             }
         }
     }
@@ -280,7 +327,7 @@ mod tests {
         };
         let all =
             vec![counted(0, 0.9, 1.0), counted(1, 0.8, 2.0), counted(2, 0.1, 9.0), counted(3, 0.2, 5.0)];
-        let chosen: Vec<Body> = best(all, 3).iter().map(|counted| counted.body).collect();
+        let chosen: Vec<Body> = best(&all, 3).iter().map(|counted| counted.body).collect();
         // None of three by confidence alone, as a fifth of three is none.
         assert_eq!(chosen, [Body::General(1), Body::General(3), Body::General(2)]);
     }
@@ -289,7 +336,9 @@ mod tests {
     fn a_conjunction_counts_the_candidates_of_both_rules_one_by_one() {
         // Every third candidate is of no training query, every second of tails, every fifth an answer.
         let of = |head: bool, answer: bool| {
-            let is_so = |n: &u32| n % 3 != 0 && (n % 2 == 0) == head && (n % 5 == 0) == answer;
+            let is_so = |n: &u32| {
+                !n.is_multiple_of(3) && n.is_multiple_of(2) == head && n.is_multiple_of(5) == answer
+            };
             (0..30_000).filter(is_so).collect::<Vec<u32>>()
         };
         let counting = Counting {

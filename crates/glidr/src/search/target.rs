@@ -9,7 +9,7 @@ use super::body::Body;
 use super::choose::Tried;
 use super::evaluate::{Counts, Effort, Evaluator, Exact, Facts, Label, QuerySample, Sampled};
 use super::propose::{MaxPatterns, Parent, local_search, paths, patterns, similarity_paths};
-use super::select::{Conjunctions, Counted, Counting, Pool, best};
+use super::select::{Conjunctions, Counted, Counting, Pool, Single, best};
 use super::{Context, Evaluated};
 use crate::graph::{Direction, Entity, Predicate, Split};
 use crate::rule::Rule;
@@ -243,15 +243,18 @@ impl TargetSearch<'_, '_> {
         }
     }
 
-    /// Selects the best bodies, fires them, adds conjunctions and tries aggregations them.
+    /// Selects the best bodies, fires them, adds conjunctions and tries all ways of aggregating them.
     fn select(mut self) -> Tried {
         let search = self.context.search;
-        let kept = best(std::mem::take(&mut self.counted), search.max_rules);
+        let kept = best(&self.counted, search.max_rules);
         let mut fires = self.fires(&kept);
         let single = kept
             .into_iter()
-            .map(|Counted { confidence, body, .. }| {
-                (confidence, fires.remove(&body).unwrap_or_default(), self.evaluator.rule(body))
+            .map(|Counted { confidence, body, .. }| Single {
+                kind: body.kind(),
+                confidence,
+                fires: fires.remove(&body).unwrap_or_default(),
+                rule: self.evaluator.rule(body),
             })
             .collect();
         let counting = self.sample.counting();

@@ -1,8 +1,9 @@
 //! One way of aggregating a target's rules, with the reciprocal ranks that it gives on *valid*.
 
 use super::WeightFit;
+use super::body::Kind;
 use super::evaluate::QuerySample;
-use super::select::Pool;
+use super::select::Part;
 use super::weigh::scores;
 use crate::graph::Direction;
 use crate::rule::{Aggregation, Aggregator, Weight};
@@ -16,12 +17,17 @@ const BEST: usize = 10;
 pub(super) type Weights = Vec<(usize, Weight)>;
 
 /// One way of aggregating a target's rules.
+#[derive(Clone)]
 pub(super) struct Way {
     pub aggregation: Aggregation,
+    /// The least simple kind of bodies that counts.
+    pub kind: Kind,
     /// How weights were fitted, where they were.
     pub fit: Option<WeightFit>,
     /// Reciprocal ranks on *valid*, for tails and for heads.
     ranks: [Vec<f64>; 2],
+    /// Whether it may yet be chosen, for tails and for heads.
+    pub is_open: [bool; 2],
     /// As fitted on *train*.
     pub train: Weights,
     /// As fitted on *train* and *valid*; none where that is the same.
@@ -45,28 +51,49 @@ impl Way {
     }
 
     /// Aggregates by the rules' confidences, for tails and for heads apart.
-    pub fn by_confidence(aggregation: Aggregation, pool: &Pool, sample: &QuerySample) -> Self {
+    pub fn by_confidence(aggregation: Aggregation, part: &Part, sample: &QuerySample) -> Self {
         let [tails, heads] = Direction::BOTH.map(|direction| {
-            let confidences: Vec<f64> = pool.rules.iter().map(|rule| rule.confidence.of(direction)).collect();
+            let confidences: Vec<f64> =
+                part.confidences.iter().map(|confidence| confidence.of(direction)).collect();
             let asked = sample.asked(direction);
-            let (scores, counts) = aggregate(aggregation, &confidences, &pool.fires(), &asked);
+            let (scores, counts) = aggregate(aggregation, &confidences, &part.fires, &asked);
             let counted =
                 confidences.iter().zip(counts).map(|(&number, counts)| if counts { number } else { 0.0 });
             (sample.reciprocal_ranks(&scores, direction), counted.collect::<Vec<f64>>())
         });
-        let weights = tails.1.into_iter().zip(heads.1).map(|(tail, head)| Weight { tail, head }).enumerate();
+        let weights = tails.1.into_iter().zip(heads.1).map(|(tail, head)| Weight { tail, head });
+        let weights = part.places.iter().copied().zip(weights);
         let train = weights.filter(|(_, weight)| weight.max() > 0.0).collect();
-        Way { aggregation, fit: None, ranks: [tails.0, heads.0], train, train_and_valid: None }
+        let ranks = [tails.0, heads.0];
+        Way {
+            aggregation,
+            kind: part.kind,
+            fit: None,
+            ranks,
+            is_open: [true; 2],
+            train,
+            train_and_valid: None,
+        }
     }
 
     /// Sums fitted weights.
-    pub fn by_weights(fit: WeightFit, weights: Vec<Weight>, fires: &[&[u32]], sample: &QuerySample) -> Self {
+    pub fn by_weights(fit: WeightFit, weights: Vec<Weight>, part: &Part, sample: &QuerySample) -> Self {
         let ranks = Direction::BOTH.map(|direction| {
             let weights: Vec<f64> = weights.iter().map(|weight| weight.of(direction)).collect();
-            sample.reciprocal_ranks(&scores(sample.labels.len(), fires, &weights), direction)
+            sample.reciprocal_ranks(&scores(sample.labels.len(), &part.fires, &weights), direction)
         });
+        let train =
+            that_count(weights).into_iter().map(|(rule, weight)| (part.places[rule], weight)).collect();
         let aggregation = Aggregation::Sum;
-        Way { aggregation, fit: Some(fit), ranks, train: that_count(weights), train_and_valid: None }
+        Way {
+            aggregation,
+            kind: part.kind,
+            fit: Some(fit),
+            ranks,
+            is_open: [true; 2],
+            train,
+            train_and_valid: None,
+        }
     }
 }
 
@@ -107,7 +134,15 @@ pub(super) mod tests {
     /// A way with these reciprocal ranks.
     pub fn ranked(aggregation: Aggregation, ranks: [Vec<f64>; 2]) -> Way {
         let fit = (aggregation == Aggregation::Sum).then_some(WeightFit { l2: 1.0, masking: false });
-        Way { aggregation, fit, ranks, train: Vec::new(), train_and_valid: None }
+        Way {
+            aggregation,
+            kind: Kind::Plain,
+            fit,
+            ranks,
+            is_open: [true; 2],
+            train: Vec::new(),
+            train_and_valid: None,
+        }
     }
 
     #[test]

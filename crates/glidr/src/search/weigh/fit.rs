@@ -3,7 +3,7 @@
 use crate::util::projected_adam::ProjectedAdam;
 
 /// Steps of a fit from nothing.
-pub(super) const STEPS: i32 = 150;
+pub(super) const STEPS: i32 = 100;
 /// The first step's length; steps shorten towards the end.
 const LEARNING_RATE: f64 = 0.1;
 /// A rule without weight that would get less is looked at every so many steps.
@@ -18,7 +18,7 @@ pub(super) fn fit(
     l2: f64,
     from: Option<&[f64]>,
 ) -> Vec<f64> {
-    let steps = if from.is_some() { STEPS / 3 } else { STEPS };
+    let steps = if from.is_some() { STEPS / 2 } else { STEPS };
     let mut weights = from.map_or_else(|| vec![0.0; rules.len()], <[f64]>::to_vec);
     let mut adam = ProjectedAdam::new(rules.len());
     let (mut scores, mut d_scores) = (vec![0.0; candidates], vec![0.0; candidates]);

@@ -10,9 +10,6 @@ use crate::search::WeightFit;
 use crate::search::evaluate::{Label, QuerySample};
 use crate::util::listwise::{ListwiseQuery, listwise_adjoint};
 
-/// The first fit with masking renews its masks so many times.
-const RENEWALS: usize = 3;
-
 /// All queries that weights for one direction are fitted to.
 struct Objective {
     queries: Vec<ListwiseQuery>,
@@ -55,16 +52,14 @@ impl Objective {
     }
 
     /// Weights for L2 strengths from the strongest to the weakest, each on from those before: without false-negative
-    /// masking, and with it.
+    /// masking, and on from these with it.
     fn path(&self, l2s: &[f64]) -> Vec<[Vec<f64>; 2]> {
         let mut path: Vec<[Vec<f64>; 2]> = Vec::new();
         for &l2 in l2s {
             let plain = self.fit(l2, false, path.last().map(|[plain, _]| plain.as_slice()));
-            let (mut masking, renewals) =
-                path.last().map_or((plain.clone(), RENEWALS), |[_, last]| (last.clone(), 1));
-            for _ in 0..renewals * usize::from(self.missing.iter().any(|&missing| missing > 0)) {
-                masking = self.fit(l2, true, Some(&masking));
-            }
+            // The strongest shrinks all weights to next to nothing, whatever is masked.
+            let masks = !path.is_empty() && self.missing.iter().any(|&missing| missing > 0);
+            let masking = if masks { self.fit(l2, true, Some(&plain)) } else { plain.clone() };
             path.push([plain, masking]);
         }
         path
