@@ -1,4 +1,4 @@
-//! Which way of aggregating serves a target best, chosen on *valid*.
+//! Which aggregation and fit serves a target best, chosen on *valid*.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use super::body::Kind;
 use super::evaluate::QuerySample;
 use super::select::{Part, Pool};
-use super::way::{Way, Weights, that_count};
+use super::trial::{Trial, Weights, that_count};
 use super::weigh::{Refit, fits};
 use super::{SearchReport, WeightFit};
 use crate::graph::{Direction, Predicate, Vocabulary};
@@ -19,7 +19,7 @@ const L2S: [f64; 4] = [100.0, 20.0, 5.0, 1.0];
 /// A target's own queries are joined by so many that count as the mean of all targets: few queries of its own must
 /// not decide alone.
 pub(super) const SHARED_QUERIES: f64 = 100.0;
-/// In the mean of all targets no way of fitting is taken to be better than another by more.
+/// In the mean of all targets no fit is taken to be better than another by more.
 const MAX_MEAN_GAIN: f64 = 0.05;
 /// A target with so many queries of its own chooses alone.
 const ENOUGH: usize = 400;
@@ -28,7 +28,7 @@ pub(super) struct Tried {
     target: Predicate,
     pool: Pool,
     valid_queries: usize,
-    ways: Vec<Way>,
+    trials: Vec<Trial>,
     /// Bodies that were counted.
     pub counted: usize,
     /// How the proposals ended.
@@ -51,26 +51,26 @@ impl Tried {
         sample: &QuerySample,
         aggregation: Option<Aggregation>,
     ) -> Self {
-        let mut ways: Vec<Way> = Vec::new();
-        let mut last: Option<(usize, Vec<Way>)> = None;
+        let mut trials: Vec<Trial> = Vec::new();
+        let mut last: Option<(usize, Vec<Trial>)> = None;
         for part in Kind::ALL.map(|kind| pool.part(kind)) {
             // A kind that the pool has no rules of changes nothing.
             let found = match last.take() {
                 Some((rules, found)) if rules == part.places.len() => found,
-                _ => self::ways(&part, sample),
+                _ => trials_of(&part, sample),
             };
-            let first = ways.len();
-            ways.extend(found.iter().cloned());
-            ways[first..].iter_mut().for_each(|way| way.kind = part.kind);
+            let first = trials.len();
+            trials.extend(found.iter().cloned());
+            trials[first..].iter_mut().for_each(|trial| trial.kind = part.kind);
             last = Some((part.places.len(), found));
         }
         let valid_queries = sample.valid_queries();
-        let mut tried = Tried { target, pool, valid_queries, ways, counted: 0, ended: Ended::Complete };
+        let mut tried = Tried { target, pool, valid_queries, trials, counted: 0, ended: Ended::Complete };
         tried.fit_to_valid(sample, aggregation);
         tried
     }
 
-    /// Fits weights to *valid* too, so that the candidates that rules fire on need not be kept: those of all ways that
+    /// Fits weights to *valid* too, so that the candidates that rules fire on need not be kept: those of all trials that
     /// may yet be chosen.
     fn fit_to_valid(&mut self, sample: &QuerySample, aggregation: Option<Aggregation>) {
         let best = self.has_enough().then(|| self.best(&[], aggregation));
@@ -78,16 +78,16 @@ impl Tried {
         if self.valid_queries > 0 {
             let fires = self.pool.fires();
             let mut refit = Refit::new(sample, &fires);
-            for (number, way) in self.ways.iter_mut().enumerate() {
-                let is_open = way.is_open;
+            for (number, trial) in self.trials.iter_mut().enumerate() {
+                let is_open = trial.is_open;
                 let chosen = |direction: &Direction| {
                     let end = *direction as usize;
                     best.map_or(is_open[end], |best| best[end] == number)
                 };
                 let directions: Vec<Direction> = Direction::BOTH.into_iter().filter(chosen).collect();
-                if let Some(fit) = way.fit.filter(|_| !directions.is_empty()) {
-                    let weights = refit.weights(fit, &way.train, &directions);
-                    way.train_and_valid = Some(that_count(weights));
+                if let Some(fit) = trial.fit.filter(|_| !directions.is_empty()) {
+                    let weights = refit.weights(fit, &trial.train, &directions);
+                    trial.train_and_valid = Some(that_count(weights));
                 }
             }
         }
@@ -98,10 +98,10 @@ impl Tried {
     /// not change it.
     fn rule_out(&mut self) {
         for end in [0, 1] {
-            let fitted = self.ways.iter().filter(|way| way.fit.is_some());
-            let best = fitted.map(|way| way.gain(end)).fold(0.0, f64::max);
-            for way in &mut self.ways {
-                way.is_open[end] = way.gain(end) >= best - MAX_MEAN_GAIN * SHARED_QUERIES / 2.0;
+            let fitted = self.trials.iter().filter(|trial| trial.fit.is_some());
+            let best = fitted.map(|trial| trial.gain(end)).fold(0.0, f64::max);
+            for trial in &mut self.trials {
+                trial.is_open[end] = trial.gain(end) >= best - MAX_MEAN_GAIN * SHARED_QUERIES / 2.0;
             }
         }
     }
@@ -111,88 +111,94 @@ impl Tried {
         self.valid_queries >= ENOUGH
     }
 
-    /// The ways for tails and for heads, which aggregate alike: the simplest that is as good as the best, but for one
+    /// The trials for tails and for heads, which aggregate alike: the simplest that is as good as the best, but for one
     /// standard error. Confidences are simpler than fitted weights.
     fn best(&self, mean: &[[f64; 2]], aggregation: Option<Aggregation>) -> [usize; 2] {
         let shared = if self.has_enough() { 0.0 } else { SHARED_QUERIES / 2.0 };
-        let value = |way: usize, end: usize| {
-            self.ways[way].gain(end) + shared * mean.get(way).map_or(0.0, |mean| mean[end])
+        let value = |trial: usize, end: usize| {
+            self.trials[trial].gain(end) + shared * mean.get(trial).map_or(0.0, |mean| mean[end])
         };
-        let both = |ways: [usize; 2]| value(ways[0], 0) + value(ways[1], 1);
-        let is_asked = |way: &usize| aggregation.is_none_or(|asked| self.ways[*way].aggregation == asked);
+        let both = |trials: [usize; 2]| value(trials[0], 0) + value(trials[1], 1);
+        let is_asked =
+            |trial: &usize| aggregation.is_none_or(|asked| self.trials[*trial].aggregation == asked);
         // Where *valid* tells nothing, bodies of all kinds count.
-        let is_told = (0..self.ways.len()).any(|way| value(way, 0) + value(way, 1) > 0.0);
-        let counts = |way: &usize| is_told || self.ways[*way].kind == Kind::Pattern;
-        let allowed: Vec<usize> = (0..self.ways.len()).filter(|way| is_asked(way) && counts(way)).collect();
+        let is_told = (0..self.trials.len()).any(|trial| value(trial, 0) + value(trial, 1) > 0.0);
+        let counts = |trial: &usize| is_told || self.trials[*trial].kind == Kind::Pattern;
+        let allowed: Vec<usize> =
+            (0..self.trials.len()).filter(|trial| is_asked(trial) && counts(trial)).collect();
         let (sums, confidences): (Vec<usize>, Vec<usize>) =
-            allowed.into_iter().partition(|&way| self.ways[way].aggregation == Aggregation::Sum);
+            allowed.into_iter().partition(|&trial| self.trials[trial].aggregation == Aggregation::Sum);
         let best_sum = |end: usize| {
-            let open = sums.iter().copied().filter(|&way| self.ways[way].is_open[end]);
+            let open = sums.iter().copied().filter(|&trial| self.trials[trial].is_open[end]);
             open.max_by(|&a, &b| value(a, end).total_cmp(&value(b, end)).then(b.cmp(&a)))
         };
         let summed = best_sum(0).zip(best_sum(1)).map(|(tails, heads)| [tails, heads]);
-        let choices: Vec<[usize; 2]> = confidences.into_iter().map(|way| [way; 2]).chain(summed).collect();
+        let choices: Vec<[usize; 2]> =
+            confidences.into_iter().map(|trial| [trial; 2]).chain(summed).collect();
         let best = choices.iter().copied().max_by(|&a, &b| both(a).total_cmp(&both(b)).then(b.cmp(&a)));
         let Some(best) = best else { return [0; 2] };
-        let is_as_good = |ways: &[usize; 2]| {
-            let noise = |end: usize| self.ways[best[end]].noise(&self.ways[ways[end]], end);
-            both(best) - both(*ways) <= (noise(0) + noise(1)).sqrt()
+        let is_as_good = |trials: &[usize; 2]| {
+            let noise = |end: usize| self.trials[best[end]].noise(&self.trials[trials[end]], end);
+            both(best) - both(*trials) <= (noise(0) + noise(1)).sqrt()
         };
         choices.into_iter().find(is_as_good).unwrap_or(best)
     }
 
-    /// The rules of two ways: weights for tails of the first, for heads of the second.
-    fn rules(&self, ways: [&Way; 2], weights: impl Fn(&Way) -> &Weights) -> TargetRules {
+    /// The rules of two trials: weights for tails of the first, for heads of the second.
+    fn rules(&self, trials: [&Trial; 2], weights: impl Fn(&Trial) -> &Weights) -> TargetRules {
         let mut joined: BTreeMap<usize, Weight> = BTreeMap::new();
-        for &(rule, weight) in weights(ways[0]) {
+        for &(rule, weight) in weights(trials[0]) {
             joined.entry(rule).or_insert(0.0.into()).tail = weight.tail;
         }
-        for &(rule, weight) in weights(ways[1]) {
+        for &(rule, weight) in weights(trials[1]) {
             joined.entry(rule).or_insert(0.0.into()).head = weight.head;
         }
         let counts = joined.into_iter().filter(|(_, weight)| weight.max() > 0.0);
         let rules = counts.map(|(rule, weight)| WeightedRule::new(self.pool.rule(rule), weight)).collect();
-        TargetRules::new(self.target, ways[0].aggregation, rules)
+        TargetRules::new(self.target, trials[0].aggregation, rules)
     }
 }
 
-/// All ways of aggregating some rules.
-fn ways(part: &Part, sample: &QuerySample) -> Vec<Way> {
-    let mut ways: Vec<Way> = [Aggregation::MaxPlus, Aggregation::NoisyOr5, Aggregation::NoisyOr]
+/// Trials of all aggregations of some rules, and for sums of all fits.
+fn trials_of(part: &Part, sample: &QuerySample) -> Vec<Trial> {
+    let mut trials: Vec<Trial> = [Aggregation::MaxPlus, Aggregation::NoisyOr5, Aggregation::NoisyOr]
         .into_iter()
-        .map(|aggregation| Way::by_confidence(aggregation, part, sample))
+        .map(|aggregation| Trial::by_confidence(aggregation, part, sample))
         .collect();
-    // Of ways that are equally good the first is taken: the one whose weights are shrunk least.
+    // Of trials that are equally good the first is taken: the one whose weights are shrunk least.
     for (&l2, fits) in L2S.iter().zip(fits(sample, &part.fires, &L2S)).rev() {
         for (weights, masking) in fits.into_iter().zip([false, true]) {
-            ways.push(Way::by_weights(WeightFit { l2, masking }, weights, part, sample));
+            trials.push(Trial::by_weights(WeightFit { l2, masking }, weights, part, sample));
         }
     }
-    ways
+    trials
 }
 
-/// Chooses a way for every target, among all or among those that aggregate as asked.
+/// Chooses a trial for every target, among all or among those that aggregate as asked.
 pub(super) fn choose(tried: Vec<Tried>, aggregation: Option<Aggregation>, names: &Vocabulary) -> Vec<Chosen> {
     let queries: usize = tried.iter().map(|tried| tried.valid_queries).sum();
-    let ways = tried.first().map_or(0, |tried| tried.ways.len());
+    let trials = tried.first().map_or(0, |tried| tried.trials.len());
     let half = (queries.max(1) as f64) / 2.0;
-    let mean: Vec<[f64; 2]> = (0..ways)
-        .map(|way| [0, 1].map(|end| tried.iter().map(|tried| tried.ways[way].gain(end)).sum::<f64>() / half))
+    let mean: Vec<[f64; 2]> = (0..trials)
+        .map(|trial| {
+            [0, 1].map(|end| tried.iter().map(|tried| tried.trials[trial].gain(end)).sum::<f64>() / half)
+        })
         .collect();
     let choose = |tried: Tried| {
-        let ways = tried.best(&mean, aggregation).map(|way| &tried.ways[way]);
-        let train = tried.rules(ways, |way| &way.train);
-        let train_and_valid = tried.rules(ways, |way| way.train_and_valid.as_ref().unwrap_or(&way.train));
+        let trials = tried.best(&mean, aggregation).map(|trial| &tried.trials[trial]);
+        let train = tried.rules(trials, |trial| &trial.train);
+        let train_and_valid =
+            tried.rules(trials, |trial| trial.train_and_valid.as_ref().unwrap_or(&trial.train));
         let report = SearchReport {
             target: names.predicates.name(tried.target).to_owned(),
             counted: tried.counted,
             pool: tried.pool.rules.len(),
             rules: train_and_valid.rules.len(),
-            aggregation: ways[0].aggregation,
-            kinds: ways.map(|way| way.kind),
-            tails: ways[0].fit,
-            heads: ways[1].fit,
-            valid_mrr: (ways[0].gain(0) + ways[1].gain(1)) / tried.valid_queries.max(1) as f64,
+            aggregation: trials[0].aggregation,
+            kinds: trials.map(|trial| trial.kind),
+            tails: trials[0].fit,
+            heads: trials[1].fit,
+            valid_mrr: (trials[0].gain(0) + trials[1].gain(1)) / tried.valid_queries.max(1) as f64,
             ended: tried.ended,
         };
         Chosen { train, train_and_valid, report }
@@ -208,7 +214,7 @@ mod tests {
     use crate::search::evaluate::Label;
     use crate::search::evaluate::test_samples::small_sample;
     use crate::search::select::{Conjunctions, Counting, Single};
-    use crate::search::way::tests::ranked;
+    use crate::search::trial::tests::ranked;
 
     #[test]
     fn only_weights_fitted_on_train_and_valid_have_seen_valid() {
@@ -232,11 +238,11 @@ mod tests {
 
     #[test]
     fn a_sum_is_chosen_only_where_it_is_better_by_more_than_noise() {
-        let ways = |sum: Vec<f64>| Tried {
+        let trials = |sum: Vec<f64>| Tried {
             target: Predicate(0),
             pool: Pool::new(Vec::new(), &Counting::default(), Conjunctions::default()),
             valid_queries: 8,
-            ways: vec![
+            trials: vec![
                 ranked(Aggregation::MaxPlus, [vec![0.5; 8], Vec::new()]),
                 ranked(Aggregation::Sum, [sum, Vec::new()]),
             ],
@@ -245,8 +251,8 @@ mod tests {
         };
         let by_luck = vec![1.0, 0.25, 0.25, 0.5, 0.5, 0.5, 0.5, 1.0];
         let by_merit = vec![1.0, 0.5, 1.0, 0.5, 1.0, 0.5, 1.0, 1.0];
-        assert_eq!(ways(by_luck.clone()).best(&[], None), [0, 0]);
-        assert_eq!(ways(by_merit).best(&[], None), [1, 1]);
-        assert_eq!(ways(by_luck).best(&[], Some(Aggregation::Sum)), [1, 1]);
+        assert_eq!(trials(by_luck.clone()).best(&[], None), [0, 0]);
+        assert_eq!(trials(by_merit).best(&[], None), [1, 1]);
+        assert_eq!(trials(by_luck).best(&[], Some(Aggregation::Sum)), [1, 1]);
     }
 }

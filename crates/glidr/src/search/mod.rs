@@ -2,7 +2,7 @@
 //! weighed for each target.
 //!
 //! In: a [`Dataset`], and where there is one a [`SoftModel`]. Out: [`Searched`]. Rules and weights come from *facts*
-//! and *train*, the way of aggregating from *valid*; *test* is never looked at. The paper leaves open how to keep its
+//! and *train*, the aggregation from *valid*; *test* is never looked at. The paper leaves open how to keep its
 //! soft rules' strength in hard ones.
 //!
 //! The same search serves graphs of every size. On small graphs evaluation is exact; on large ones it is done on a
@@ -16,7 +16,7 @@ mod propose;
 mod select;
 mod simplify;
 mod target;
-mod way;
+mod trial;
 mod weigh;
 
 use std::sync::atomic::{AtomicUsize, Ordering};

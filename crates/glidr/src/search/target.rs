@@ -243,7 +243,7 @@ impl TargetSearch<'_, '_> {
         }
     }
 
-    /// Selects the best bodies, fires them, adds conjunctions and tries all ways of aggregating them.
+    /// Selects the best bodies, fires them, adds conjunctions and tries all aggregations of them.
     fn select(mut self) -> Tried {
         let search = self.context.search;
         let kept = best(&self.counted, search.max_rules);

@@ -59,7 +59,7 @@ impl Tally {
         Tally { counts: Counts::default(), left: [Some(free); 2] }
     }
 
-    /// What counts; none where it is too broad both ways.
+    /// What counts; none where it is too broad in both directions.
     fn counts(mut self) -> Option<Counts> {
         for (direction, _) in self.left.iter().enumerate().filter(|(_, left)| left.is_none()) {
             self.counts.by_direction[direction] = (0, 0);
@@ -78,7 +78,7 @@ fn fingerprint(query: usize, end: u32) -> u64 {
 
 impl QuerySample {
     /// What a body's answers to every `stride`-th training query count, with at least so many groundings each; none
-    /// where they are too many on average both ways or too many links must be followed, which the first few queries
+    /// where they are too many on average in both directions or too many links must be followed, which the first few queries
     /// may tell already, or once no links are left for all bodies.
     pub fn count(
         &self,

@@ -121,7 +121,7 @@ impl<'a> Refit<'a> {
         Refit { fires, objectives }
     }
 
-    /// The weights of one way of fitting, for some directions; 0 for the others.
+    /// The weights under one fit, for some directions; 0 for the others.
     pub fn weights(
         &mut self,
         how: WeightFit,

@@ -1,4 +1,4 @@
-//! One way of aggregating a target's rules, with the reciprocal ranks that it gives on *valid*.
+//! A trial: one aggregation of a target's rules, with the reciprocal ranks that it gives on *valid*.
 
 use super::WeightFit;
 use super::body::Kind;
@@ -16,9 +16,9 @@ const BEST: usize = 10;
 /// The pool's rules that count, with their weights.
 pub(super) type Weights = Vec<(usize, Weight)>;
 
-/// One way of aggregating a target's rules.
+/// One aggregation of a target's rules, tried.
 #[derive(Clone)]
-pub(super) struct Way {
+pub(super) struct Trial {
     pub aggregation: Aggregation,
     /// The least simple kind of bodies that counts.
     pub kind: Kind,
@@ -34,14 +34,14 @@ pub(super) struct Way {
     pub train_and_valid: Option<Weights>,
 }
 
-impl Way {
+impl Trial {
     /// The sum of its reciprocal ranks in one direction.
     pub fn gain(&self, end: usize) -> f64 {
         self.ranks[end].iter().sum()
     }
 
-    /// The variance of the difference of two ways' gains in one direction.
-    pub fn noise(&self, other: &Way, end: usize) -> f64 {
+    /// The variance of the difference of two trials' gains in one direction.
+    pub fn noise(&self, other: &Trial, end: usize) -> f64 {
         let (mut sum, mut squares) = (0.0, 0.0);
         for (one, other) in self.ranks[end].iter().zip(&other.ranks[end]) {
             sum += one - other;
@@ -65,7 +65,7 @@ impl Way {
         let weights = part.places.iter().copied().zip(weights);
         let train = weights.filter(|(_, weight)| weight.max() > 0.0).collect();
         let ranks = [tails.0, heads.0];
-        Way {
+        Trial {
             aggregation,
             kind: part.kind,
             fit: None,
@@ -85,7 +85,7 @@ impl Way {
         let train =
             that_count(weights).into_iter().map(|(rule, weight)| (part.places[rule], weight)).collect();
         let aggregation = Aggregation::Sum;
-        Way {
+        Trial {
             aggregation,
             kind: part.kind,
             fit: Some(fit),
@@ -131,10 +131,10 @@ pub(super) fn that_count(weights: Vec<Weight>) -> Weights {
 pub(super) mod tests {
     use super::*;
 
-    /// A way with these reciprocal ranks.
-    pub fn ranked(aggregation: Aggregation, ranks: [Vec<f64>; 2]) -> Way {
+    /// A trial with these reciprocal ranks.
+    pub fn ranked(aggregation: Aggregation, ranks: [Vec<f64>; 2]) -> Trial {
         let fit = (aggregation == Aggregation::Sum).then_some(WeightFit { l2: 1.0, masking: false });
-        Way {
+        Trial {
             aggregation,
             kind: Kind::Plain,
             fit,
@@ -147,10 +147,10 @@ pub(super) mod tests {
 
     #[test]
     fn ways_that_differ_by_the_same_everywhere_differ_by_no_noise() {
-        let way = |ranks: &[f64]| ranked(Aggregation::Sum, [ranks.to_vec(), Vec::new()]);
-        let one = way(&[1.0, 0.5, 0.5, 0.25]);
-        assert_eq!(one.noise(&way(&[0.75, 0.25, 0.25, 0.0]), 0), 0.0);
-        assert_eq!(one.noise(&way(&[0.5, 1.0, 0.0, 0.75]), 0), 1.0);
+        let trial = |ranks: &[f64]| ranked(Aggregation::Sum, [ranks.to_vec(), Vec::new()]);
+        let one = trial(&[1.0, 0.5, 0.5, 0.25]);
+        assert_eq!(one.noise(&trial(&[0.75, 0.25, 0.25, 0.0]), 0), 0.0);
+        assert_eq!(one.noise(&trial(&[0.5, 1.0, 0.0, 0.75]), 0), 1.0);
     }
 
     #[test]
