@@ -8,7 +8,7 @@ use super::body::Kind;
 use super::evaluate::QuerySample;
 use super::select::{Part, Pool};
 use super::trial::{Trial, Weights, that_count};
-use super::weigh::{Refit, fits};
+use super::weigh::{Fits, Refit};
 use super::{SearchReport, WeightFit};
 use crate::graph::{Direction, Predicate, Vocabulary};
 use crate::rule::{Aggregation, TargetRules, Weight, WeightedRule};
@@ -52,12 +52,13 @@ impl Tried {
         aggregation: Option<Aggregation>,
     ) -> Self {
         let mut trials: Vec<Trial> = Vec::new();
+        let mut fits = Fits::new(sample, &pool.fires());
         let mut last: Option<(usize, Vec<Trial>)> = None;
         for part in Kind::ALL.map(|kind| pool.part(kind)) {
             // A kind that the pool has no rules of changes nothing.
             let found = match last.take() {
                 Some((rules, found)) if rules == part.places.len() => found,
-                _ => trials_of(&part, sample),
+                _ => trials_of(&part, &mut fits, sample),
             };
             let first = trials.len();
             trials.extend(found.iter().cloned());
@@ -160,13 +161,13 @@ impl Tried {
 }
 
 /// Trials of all aggregations of some rules, and for sums of all fits.
-fn trials_of(part: &Part, sample: &QuerySample) -> Vec<Trial> {
+fn trials_of(part: &Part, fits: &mut Fits, sample: &QuerySample) -> Vec<Trial> {
     let mut trials: Vec<Trial> = [Aggregation::MaxPlus, Aggregation::NoisyOr5, Aggregation::NoisyOr]
         .into_iter()
         .map(|aggregation| Trial::by_confidence(aggregation, part, sample))
         .collect();
     // Of trials that are equally good the first is taken: the one whose weights are shrunk least.
-    for (&l2, fits) in L2S.iter().zip(fits(sample, &part.fires, &L2S)).rev() {
+    for (&l2, fits) in L2S.iter().zip(fits.weights(&part.places, &L2S)).rev() {
         for (weights, masking) in fits.into_iter().zip([false, true]) {
             trials.push(Trial::by_weights(WeightFit { l2, masking }, weights, part, sample));
         }

@@ -121,11 +121,12 @@ impl Fit {
     fn weights(&self, before: &[f64]) -> Vec<f64> {
         let (mut projected_adam, mut weights) = (ProjectedAdam::new(before.len()), before.to_vec());
         for step in 1..=STEPS {
+            projected_adam.begin(step);
             let d_weights = self.d_weights(&weights);
             let rate = RATE * f64::from(STEPS - step + 1) / f64::from(STEPS);
             for (number, weight) in weights.iter_mut().enumerate() {
                 let d = d_weights[number] + L2 * (*weight - before[number]);
-                projected_adam.step(number, weight, d, step, rate);
+                projected_adam.step(number, weight, d, rate);
             }
         }
         weights

@@ -8,17 +8,24 @@ const MEANS: (f64, f64, f64) = (0.9, 0.99, 1e-8);
 pub(crate) struct ProjectedAdam {
     mean: Vec<f64>,
     square: Vec<f64>,
+    /// What both means are short of in the present step, since they begin at 0.
+    corrections: (f64, f64),
 }
 
 impl ProjectedAdam {
     /// A fresh memory for `count` weights.
     pub fn new(count: usize) -> Self {
-        ProjectedAdam { mean: vec![0.0; count], square: vec![0.0; count] }
+        ProjectedAdam { mean: vec![0.0; count], square: vec![0.0; count], corrections: (1.0, 1.0) }
     }
 
-    /// Moves weight `number` against its derivative `d`; `step` counts from 1.
-    pub fn step(&mut self, number: usize, weight: &mut f64, d: f64, step: i32, rate: f64) {
-        let (m, v) = (1.0 - MEANS.0.powi(step), 1.0 - MEANS.1.powi(step));
+    /// Begins a step; they count from 1.
+    pub fn begin(&mut self, step: i32) {
+        self.corrections = (1.0 - MEANS.0.powi(step), 1.0 - MEANS.1.powi(step));
+    }
+
+    /// Moves weight `number` against its derivative `d`.
+    pub fn step(&mut self, number: usize, weight: &mut f64, d: f64, rate: f64) {
+        let (m, v) = self.corrections;
         let (mean, square) = (&mut self.mean[number], &mut self.square[number]);
         *mean = MEANS.0 * *mean + (1.0 - MEANS.0) * d;
         *square = MEANS.1 * *square + (1.0 - MEANS.1) * d * d;
@@ -34,15 +41,10 @@ mod tests {
     fn a_weight_ends_where_the_hill_does_or_at_nothing() {
         let (mut projected_adam, mut weights) = (ProjectedAdam::new(2), [1.0, 1.0]);
         for step in 1..=300 {
+            projected_adam.begin(step);
             for (number, bottom) in [0.3, -0.7].into_iter().enumerate() {
                 let d = weights[number] - bottom;
-                projected_adam.step(
-                    number,
-                    &mut weights[number],
-                    d,
-                    step,
-                    0.1 * f64::from(301 - step) / 300.0,
-                );
+                projected_adam.step(number, &mut weights[number], d, 0.1 * f64::from(301 - step) / 300.0);
             }
         }
         assert!((weights[0] - 0.3).abs() < 1e-3 && weights[1] == 0.0, "{weights:?}");

@@ -24,6 +24,7 @@ pub(super) fn fit(
     let (mut scores, mut d_scores) = (vec![0.0; candidates], vec![0.0; candidates]);
     let mut is_idle = vec![false; rules.len()];
     for step in 1..=steps {
+        adam.begin(step);
         add_up(rules, &weights, &mut scores);
         adjoint(&scores, &mut d_scores);
         let rate = LEARNING_RATE * f64::from(steps - step + 1) / f64::from(STEPS);
@@ -32,7 +33,7 @@ pub(super) fn fit(
                 continue;
             }
             let d = sum_at(&d_scores, fires) + l2 * weights[number];
-            adam.step(number, &mut weights[number], d, step, rate);
+            adam.step(number, &mut weights[number], d, rate);
             is_idle[number] = weights[number] == 0.0 && d >= 0.0;
         }
     }

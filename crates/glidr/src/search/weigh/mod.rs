@@ -8,4 +8,4 @@ mod objective;
 mod ranks;
 
 pub(super) use fit::scores;
-pub(super) use objective::{Refit, fits};
+pub(super) use objective::{Fits, Refit};

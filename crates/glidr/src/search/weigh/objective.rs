@@ -76,12 +76,12 @@ impl Objective {
     }
 
     /// The same queries with some of the rules alone, while `work` uses them.
-    fn of_rules<T>(&mut self, rules: &[(usize, f64)], work: impl FnOnce(&Objective) -> T) -> T {
-        let some = rules.iter().map(|&(rule, _)| std::mem::take(&mut self.fires[rule])).collect();
+    fn of_rules<T>(&mut self, rules: &[usize], work: impl FnOnce(&Objective) -> T) -> T {
+        let some = rules.iter().map(|&rule| std::mem::take(&mut self.fires[rule])).collect();
         let all = std::mem::replace(&mut self.fires, some);
         let done = work(self);
         let some = std::mem::replace(&mut self.fires, all);
-        rules.iter().zip(some).for_each(|(&(rule, _), fires)| self.fires[rule] = fires);
+        rules.iter().zip(some).for_each(|(&rule, fires)| self.fires[rule] = fires);
         done
     }
 
@@ -97,15 +97,26 @@ impl Objective {
     }
 }
 
-/// Weights fitted to the training queries under each L2 strength: without false-negative masking, and with it.
-pub(in crate::search) fn fits(sample: &QuerySample, fires: &[&[u32]], l2s: &[f64]) -> Vec<[Vec<Weight>; 2]> {
-    let [tails, heads] =
-        Direction::BOTH.map(|direction| Objective::new(sample, fires, direction, false).path(l2s));
-    let join =
-        |([plain_tails, masking_tails], [plain_heads, masking_heads]): ([Vec<f64>; 2], [Vec<f64>; 2])| {
-            [weights(plain_tails, plain_heads), weights(masking_tails, masking_heads)]
-        };
-    tails.into_iter().zip(heads).map(join).collect()
+/// Fits weights to the training queries.
+pub(in crate::search) struct Fits {
+    objectives: [Objective; 2],
+}
+
+impl Fits {
+    pub fn new(sample: &QuerySample, fires: &[&[u32]]) -> Self {
+        Fits { objectives: Direction::BOTH.map(|direction| Objective::new(sample, fires, direction, false)) }
+    }
+
+    /// The weights of some rules under each L2 strength: without false-negative masking, and with it.
+    pub fn weights(&mut self, rules: &[usize], l2s: &[f64]) -> Vec<[Vec<Weight>; 2]> {
+        let [tails, heads] =
+            self.objectives.each_mut().map(|objective| objective.of_rules(rules, |part| part.path(l2s)));
+        let join =
+            |([plain_tails, masking_tails], [plain_heads, masking_heads]): ([Vec<f64>; 2], [Vec<f64>; 2])| {
+                [weights(plain_tails, plain_heads), weights(masking_tails, masking_heads)]
+            };
+        tails.into_iter().zip(heads).map(join).collect()
+    }
 }
 
 /// Refits weights to the facts of *valid* too, on from those fitted without them: only rules that have some weight
@@ -137,8 +148,8 @@ impl<'a> Refit<'a> {
                     .map(|(rule, weight)| (*rule, weight.of(direction)))
                     .filter(|(_, weight)| *weight > 0.0)
                     .collect();
-                let from: Vec<f64> = some.iter().map(|(_, weight)| *weight).collect();
-                let found = objective.of_rules(&some, |part| part.fit(how.l2, how.masking, Some(&from)));
+                let (rules, from): (Vec<usize>, Vec<f64>) = some.iter().copied().unzip();
+                let found = objective.of_rules(&rules, |part| part.fit(how.l2, how.masking, Some(&from)));
                 some.iter().zip(found).for_each(|(&(rule, _), weight)| all[rule] = weight);
             }
             all
@@ -262,7 +273,7 @@ mod tests {
             .collect();
         let misses: Vec<u32> =
             (0..sample.labels.len() as u32).filter(|candidate| !finds.contains(candidate)).collect();
-        let weights = &fits(&sample, &[&finds, &misses], &[1.0])[0][0];
+        let weights = &Fits::new(&sample, &[&finds, &misses]).weights(&[0, 1], &[1.0])[0][0];
         assert!(weights[0].tail > 0.3 && weights[0].head > 0.3, "{weights:?}");
         assert_eq!(weights[1], Weight::from(0.0));
     }
