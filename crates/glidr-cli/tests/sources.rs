@@ -8,6 +8,9 @@ use common::{folder, json, run, stderr, stdout};
 use glidr::internals::model::{Provenance, RuleModel};
 use glidr::{Dataset, Model, RuleSet};
 
+/// Settings that learn within a second.
+const QUICK: &str = "--steps 60 --rules 2 --targets uncle,wife";
+
 #[test]
 fn a_model_or_a_text_of_rules_will_do_for_every_command_that_works_from_rules() {
     let folder = folder();
@@ -56,4 +59,50 @@ fn a_model_or_a_text_of_rules_will_do_for_every_command_that_works_from_rules() 
         let told = run(folder.path(), command);
         assert!(stderr(&told).contains(finding), "{command}: {}", stderr(&told));
     }
+}
+
+#[test]
+fn a_scoring_that_lacks_its_rules_says_so() {
+    let folder = folder();
+    stdout(&run(folder.path(), &format!("learn -o soft.glidr --method soft {QUICK}")));
+    fs::write(folder.path().join("own.rules"), "wife(X, Y) :- husband(Y, X).\n").expect("a small file");
+    for (command, told) in [
+        (
+            "eval soft.glidr --scoring rules",
+            "soft.glidr: this scoring needs searched rules, but the model holds none",
+        ),
+        ("eval soft.glidr --scoring blend", "soft.glidr: this scoring needs searched rules"),
+        (
+            "eval own.rules --scoring soft",
+            "own.rules: this scoring needs soft rules, but the model holds none",
+        ),
+        ("rules soft.glidr --scoring rules", "soft.glidr holds no searched rules"),
+        ("eval soft.glidr --scoring argmax --top-p 0.5", "--top-p goes with --scoring top-p alone"),
+    ] {
+        let refused = run(folder.path(), command);
+        assert_eq!(refused.status.code(), Some(1), "{command}");
+        assert!(stderr(&refused).contains(told), "{}", stderr(&refused));
+    }
+}
+
+#[test]
+fn each_method_learns_its_part_and_a_search_takes_soft_rules_and_proposals() {
+    let folder = folder();
+    let full = json(&run(folder.path(), &format!("learn -o full.glidr --json {QUICK}")));
+    assert!(full["searched"][0]["aggregation"].is_string() && full["search"]["max_rules"] == 1200, "{full}");
+    let soft = json(&run(folder.path(), &format!("learn -o soft.glidr --json --method soft {QUICK}")));
+    assert!(soft["search"].is_null() && soft["best_rules"].as_array().map(Vec::len) == Some(2), "{soft}");
+    stdout(&run(folder.path(), &format!("learn -o again.glidr --soft soft.glidr {QUICK}")));
+    let bytes = |name: &str| fs::read(folder.path().join(name)).expect("a model");
+    assert!(bytes("full.glidr") == bytes("again.glidr"), "soft rules trained before give the same model");
+    let rule = "wife(X, Y) :- husband(Y, X), husband(Y, Z), husband(W, X), father(Y, W2).";
+    fs::write(folder.path().join("own.rules"), rule).expect("a small file");
+    let plain = json(&run(folder.path(), "learn --json --method search --target wife"));
+    let proposed =
+        json(&run(folder.path(), "learn --json --method search --target wife --propose own.rules"));
+    assert!(plain["training"].is_null() && plain["targets"] == serde_json::json!([]), "{plain}");
+    assert_eq!(
+        proposed["searched"][0]["counted"].as_u64(),
+        plain["searched"][0]["counted"].as_u64().map(|n| n + 1)
+    );
 }

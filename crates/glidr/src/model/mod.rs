@@ -10,6 +10,7 @@ mod soft;
 mod soft_file;
 mod training;
 
+use std::borrow::Cow;
 use std::fmt;
 
 pub(crate) use container::{Container, Tensor};
@@ -21,7 +22,7 @@ pub use training::{Negative, Positives, RuleWeights, Training};
 
 use crate::error::{Error, Result};
 use crate::graph::{Dataset, Names, Predicate, Vocabulary};
-use crate::rule::{Measures, RuleNames, RuleSet, Weight, WeightedRule};
+use crate::rule::{Measures, Rule, RuleNames, Weight, WeightedRule};
 
 /// The data that a model was learned on, and what learned it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -168,20 +169,26 @@ impl Model {
     /// # Ok::<(), glidr::Error>(())
     /// ```
     pub fn rules(&self, target: &str) -> Result<impl Iterator<Item = NamedRule>> {
-        let (rules, names) = match (&self.rules, &self.soft) {
-            (Some(kept), _) => (kept.rules.clone(), kept.names.clone()),
-            (None, Some(soft)) => (soft.rule_set(Extraction::TopP(0.25)), soft.vocabulary()),
-            (None, None) => (RuleSet::default(), Vocabulary::default()),
-        };
         self.check_target(target)?;
-        let number = names.predicates.find(target);
-        let of_target =
-            number.and_then(|number| rules.into_targets().into_iter().find(|of| of.target == number));
+        // Of one target alone: there may be very many rules.
+        let (rules, names) = match (&self.rules, &self.soft) {
+            (Some(kept), _) => {
+                let number = kept.names.predicates.find(target);
+                let rules = number.and_then(|number| kept.rules.target(number));
+                (rules.map_or(Vec::new(), |of_target| of_target.rules.clone()), Cow::Borrowed(&kept.names))
+            }
+            (None, Some(soft)) => {
+                let rules = soft.target(target)?.extract(&soft.schema, Extraction::TopP(0.25));
+                let weighted = |(rule, weight): (Rule, f32)| WeightedRule::new(rule, f64::from(weight));
+                (rules.into_iter().map(weighted).collect(), Cow::Owned(soft.vocabulary()))
+            }
+            (None, None) => (Vec::new(), Cow::Owned(Vocabulary::default())),
+        };
         let named = move |WeightedRule { rule, weight, measures }| NamedRule {
-            text: rule.show(RuleNames::from(&names)),
+            text: rule.show(RuleNames::from(names.as_ref())),
             weight,
             measures,
         };
-        Ok(of_target.into_iter().flat_map(|of| of.rules).map(named))
+        Ok(rules.into_iter().map(named))
     }
 }
