@@ -105,7 +105,7 @@ impl ModelStore {
     ) -> anyhow::Result<Option<TrainedModel>> {
         let run = Run::new(training.clone(), data)?;
         // A checkpoint of other settings or data is one of a unit that nobody asks for any more.
-        let fits = Run::checkpoint_training(&self.checkpoint).is_ok_and(|known| known == *training);
+        let fits = Run::checkpoint_settings(&self.checkpoint).is_ok_and(|(known, _)| known == *training);
         let resumed = fits && run.load_checkpoint(&self.checkpoint).is_ok();
         let started = Stopwatch::start();
         let checkpoints = Checkpoints { path: &self.checkpoint, every: KEEP };

@@ -97,7 +97,7 @@ impl Learner {
     /// The learner that a checkpoint was written by.
     pub fn of_checkpoint(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
-        let (training, note) = (Run::checkpoint_training(path)?, Run::checkpoint_note(path)?);
+        let (training, note) = Run::checkpoint_settings(path)?;
         let refused = |error| Error::data(path, format!("the checkpoint is not of a learner: {error}"));
         let Note { method, search } = serde_json::from_value(note).map_err(refused)?;
         Ok(Learner { method, training, search })

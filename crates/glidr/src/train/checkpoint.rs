@@ -54,14 +54,10 @@ impl Run<'_> {
         Container { header, tensors, texts: BTreeMap::new() }.write(path.as_ref(), FORMAT)
     }
 
-    /// The settings that a checkpoint was written under.
-    pub fn checkpoint_training(path: impl AsRef<Path>) -> Result<Training> {
-        Ok(Container::<Header>::read(path.as_ref(), FORMAT)?.header.training)
-    }
-
-    /// The note that [`Run::with_note`] put into a checkpoint.
-    pub(crate) fn checkpoint_note(path: impl AsRef<Path>) -> Result<serde_json::Value> {
-        Ok(Container::<Header>::read(path.as_ref(), FORMAT)?.header.note)
+    /// The settings that a checkpoint was written under, and the note that [`Run::with_note`] put into it.
+    pub fn checkpoint_settings(path: impl AsRef<Path>) -> Result<(Training, serde_json::Value)> {
+        let header = Container::<Header>::read(path.as_ref(), FORMAT)?.header;
+        Ok((header.training, header.note))
     }
 
     /// Takes up the state of a checkpoint, which must be of the same settings and data.
