@@ -66,6 +66,9 @@ fn template(stage: Stage) -> &'static str {
         Stage::Training { .. } => "{bar:30} {msg}  {elapsed} gone, {eta} left",
         Stage::RuleWeights => "{bar:30} rule weights of {pos} of {len} targets  {elapsed} gone",
         Stage::Searching => "{bar:30} {pos} of {len} targets searched  {elapsed} gone, {eta} left",
+        Stage::Measuring => "{bar:30} {pos} of {len} rules counted  {elapsed} gone, {eta} left",
+        Stage::Calibrating => "{bar:30} probabilities of {pos} of {len} targets  {elapsed} gone, {eta} left",
+        Stage::Completing => "{bar:30} {pos} of {len} targets completed  {elapsed} gone, {eta} left",
         Stage::Mixing => "{bar:30} mixing weights: {pos} of {len} queries  {elapsed} gone, {eta} left",
         _ => "{bar:30} {pos} of {len} queries  {elapsed} gone, {eta} left",
     }

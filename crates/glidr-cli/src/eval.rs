@@ -4,10 +4,12 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
 
+use anyhow::bail;
 use clap::{Args, ValueEnum};
-use glidr::internals::evaluate::{Metrics, Ties};
+use glidr::internals::evaluate::{Metrics, Reliability, Ties, reliability};
+use glidr::internals::render::reliability_diagram;
 use glidr::internals::solve::Ended;
-use glidr::{Dataset, Evaluation, EvaluationReport, Model, Predictor, Reasoning, Scoring, Split};
+use glidr::{Dataset, Evaluation, EvaluationReport, Model, Predictor, Reasoning, RuleSet, Scoring, Split};
 use serde_json::{Value, json};
 
 use crate::bars::Bars;
@@ -21,7 +23,9 @@ use crate::sources::open_both;
 #[command(
     after_help = "JSON keys: mrr, hits1, hits3, hits10 (fractions of 1), queries, tails, heads, macro, per_predicate, \
     without_rules, left_out, protocol (split, split_hash, directions, filtered, ties, tie_tolerance, seed, \
-    candidates, rounds, scoring, allow_reflexive), seconds; with --scoring rules or blend also rules, ended; \
+    candidates, rounds, scoring, allow_reflexive), seconds; with --scoring rules or blend also rules, rules_per_target \
+    (those that link X and Y), ended; where answers have probabilities also calibration_error, calibration_error_shown \
+    (among answers of at least 0.1) and reliability (ten bins: answers, probability, share that is true); \
     with --scoring blend also mixing_weights (per target: weight, valid_mrr)"
 )]
 pub struct Eval {
@@ -37,6 +41,9 @@ pub struct Eval {
     scoring: ScoringFlags,
     #[command(flatten)]
     limits: LimitFlags,
+    /// A table, or the reliability diagram of the probabilities as a picture
+    #[arg(long, value_enum, default_value = "table")]
+    format: EvalFormat,
     /// How ties are broken
     #[arg(long, value_enum, default_value = "random")]
     ties: TieRule,
@@ -59,6 +66,14 @@ enum HeldOut {
     Test,
     /// The validation split
     Valid,
+}
+
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+enum EvalFormat {
+    /// MRR and Hits@k
+    Table,
+    /// Probabilities against the shares that are true
+    Svg,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -97,14 +112,36 @@ impl Eval {
         };
         let reasoner = reasoner((&model, &self.model), &data, reasoning, output)?;
         let evaluated = evaluate(evaluation, reasoner.predictor(), &data, output)?;
+        // Probabilities are of facts that are in none of facts, train and valid.
+        let reliability = match reasoner.calibrated().filter(|_| evaluation.split == Split::Test) {
+            Some(calibrated) => {
+                let bars = Bars::new(output);
+                let found = reliability(&calibrated, evaluation, &bars);
+                bars.finish();
+                Some(found?)
+            }
+            None => None,
+        };
         let has_hard_rules = matches!(reasoner.scoring, Scoring::Rules | Scoring::Blend);
         let seconds = started.elapsed().as_secs_f64();
+        if self.format == EvalFormat::Svg {
+            let Some(reliability) = &reliability else {
+                bail!("{} has no probabilities for this scoring and split", self.model.display());
+            };
+            return output.write(&reliability_diagram(reliability));
+        }
         if output.json {
             let mut value = evaluated_json(&evaluated);
             value["seconds"] = json!(seconds);
             if has_hard_rules {
-                value["rules"] = json!(reasoner.rules);
+                value["rules"] = json!(reasoner.searched_rules().map_or(0, RuleSet::len));
+                value["rules_per_target"] = json!(reasoner.rules_per_target());
                 value["ended"] = json!(evaluated.ended);
+            }
+            if let Some(reliability) = &reliability {
+                value["calibration_error"] = json!(reliability.calibration_error);
+                value["calibration_error_shown"] = json!(reliability.calibration_error_shown);
+                value["reliability"] = json!(reliability.bins);
             }
             if reasoner.scoring == Scoring::Blend {
                 value["mixing_weights"] = json!(model.mixing_weights);
@@ -112,8 +149,17 @@ impl Eval {
             return output.write_json(&value);
         }
         let mut text = evaluated_text(&evaluated);
+        if let Some(Reliability { calibration_error: all, calibration_error_shown: shown, .. }) = &reliability
+        {
+            text += &format!(
+                "calibration error {all:.3}, among answers of probability 0.1 and more {shown:.3}\n"
+            );
+        }
         if has_hard_rules {
-            text += &format!("{} in {seconds:.0} s", counted(reasoner.rules, "rule"));
+            text += &format!(
+                "{} in {seconds:.0} s",
+                counted(reasoner.searched_rules().map_or(0, RuleSet::len), "rule")
+            );
             if evaluated.ended != Ended::Complete {
                 text += "; a limit was reached, so some answers may be missing";
             }

@@ -10,21 +10,21 @@ use glidr::internals::solve::Limits;
 use glidr::{Background, Explanation, Reasoning, Split};
 use serde_json::json;
 
-use crate::output::{Output, table};
+use crate::output::{Output, counted, table};
 use crate::scoring::{ScoringFlags, reasoner};
 use crate::settings::Looked;
 use crate::sources::open_both;
 use crate::tell::{rule_text, trace_text};
 
-/// Tell why a pair scores as it does: the rules that fire with a grounding in facts, and how the
-/// soft score comes together.
+/// Tell why a fact is likely or not: the rules that fire, with facts that prove it, then those that nearly fire and where
+/// they fail.
 ///
 /// A pair that is itself a known fact is explained without that fact.
 #[derive(Args)]
 #[command(
     after_help = "The rules are those that the model scores with; of a model of soft rules alone, those taken from them by \
-    top-p, p = 0.25. A rule's confidence is counted on the background.\n\n\
-    The soft score is the sum over soft rules of weight × score; a rule's score is what message passing leaves \
+    top-p, p = 0.25. A rule's confidence is support / answers, as glidr rules has it.\n\n\
+    --trace: the soft score is the sum over soft rules of weight × score; a rule's score is what message passing leaves \
     of the emptiest variable's likeliest entity. For the soft rules of the largest contribution the domains are shown \
     round by round, with the sum of their entries and the likeliest entities, the literal that narrowed most \
     (took the largest part of a domain), and for a score below 0.5 the literal that emptied a domain or came nearest to it.\n\n\
@@ -50,6 +50,9 @@ pub struct Explain {
     /// What the rules may look up
     #[arg(long, value_enum, default_value = "train")]
     background: Looked,
+    /// Show how message passing came to the soft score: domains round by round
+    #[arg(long)]
+    trace: bool,
     /// At most so many rules that fire, that do not, and soft rules in detail
     #[arg(long, value_name = "COUNT", default_value_t = 3)]
     limit: usize,
@@ -80,7 +83,7 @@ impl Explain {
         let detail = Detail {
             max_firing: self.limit,
             max_failing: self.limit,
-            max_traces: self.limit,
+            max_traces: if self.trace { self.limit } else { 0 },
             domain_entities: self.entities,
             limits: Limits { time: Some(Duration::from_secs(self.time)), answers: None },
         };
@@ -105,10 +108,11 @@ impl Explain {
     }
 
     fn text(&self, explanation: &Explanation, scoring: &str, split: Option<Split>) -> String {
-        let mut text = format!(
-            "{}({}, {}): {scoring} score {:.4}\n",
-            self.target, self.head, self.tail, explanation.score
-        );
+        let mut text = format!("{}({}, {}): ", self.target, self.head, self.tail);
+        if let Some(probability) = explanation.probability {
+            text += &format!("probability {probability:.3}, ");
+        }
+        text += &format!("{scoring} score {:.4}\n", explanation.score);
         if let Some(weight) = explanation.mixing_weight {
             text += &format!("mixing weight {weight}: so much of the score is soft\n");
         }
@@ -120,6 +124,10 @@ impl Explain {
             None => "a fact of no split\n".into(),
         };
         text += &format!("\nrules that fire: {} of {}\n", explanation.firing, explanation.decided);
+        if explanation.priors > 0 {
+            let count = counted(explanation.priors, "prior");
+            text += &format!("{count} that fire are part of the score: how common such ends are\n");
+        }
         for rule in explanation.rules.iter().filter(|rule| rule.is_firing()) {
             text += &rule_text(rule);
         }

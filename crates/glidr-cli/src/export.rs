@@ -46,7 +46,7 @@ pub struct Export {
 impl Export {
     /// Opens and writes.
     pub fn run(&self, output: &Output) -> anyhow::Result<ExitCode> {
-        if matches!(self.format, Format::Text | Format::Rules) {
+        if matches!(self.format, Format::Table | Format::Text) {
             anyhow::bail!("--format text and rules are for rules; the facts as text are the data itself");
         }
         if matches!(self.format, Format::Svg | Format::Dot) {

@@ -16,9 +16,10 @@ use serde_json::json;
 
 use crate::STOPPED;
 use crate::bars::Bars;
-use crate::eval::{self, evaluated_json, evaluated_text};
+use crate::eval::{self, evaluated_json};
 use crate::keeper::Keeper;
-use crate::output::{Output, counted, table};
+use crate::output::Output;
+use crate::screen::Screen;
 use crate::settings::SettingFlags;
 use crate::signals::Signals;
 use crate::sources::open_data;
@@ -32,7 +33,8 @@ use crate::sources::open_data;
     glidr learn                                     the built-in families, nothing kept\n  \
     glidr learn kinships/ -o kin.glidr --rules 32   more rules than the paper's 8\n  \
     glidr learn kinships/ -o kin.glidr --resume     go on after Ctrl-C or a crash\n  \
-    glidr learn kinships/ -o kin.glidr --method search   no soft rules: faster\n\n\
+    glidr learn kinships/ -o kin.glidr --method search   no soft rules: faster\n  \
+    glidr learn kinships/ -o kin.glidr --paper      the paper, exactly\n\n\
     Settings in a file (--settings): one line each, such as  rules = 32  or  targets = [\"uncle\"]")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command")]
 pub struct Learn {
@@ -63,16 +65,27 @@ pub struct Learn {
     settings: SettingFlags,
 }
 
+/// On graphs of more entities soft rules are trained only where that is asked for.
+const MAX_SOFT_ENTITIES: usize = 5792;
+
 impl Learn {
     /// Learns and reports.
     pub fn run(&self, output: &Output, threads: usize) -> anyhow::Result<ExitCode> {
         let keeper = self.output.as_deref().map(Keeper::new).transpose()?;
-        let learner = self.learner(keeper.as_ref())?;
+        let mut learner = self.learner(keeper.as_ref())?;
         let data = open_data(self.data.as_deref(), learner.training.seed, output)?;
         let proposed = match &self.settings.search.propose {
             Some(path) => RuleSet::read(path, data.names())?.bare().cloned().collect(),
             None => Vec::new(),
         };
+        let is_open = !self.settings.may_say_method() && !self.resume && self.soft.is_none();
+        let entities = data.names().entities.len();
+        if is_open && learner.method == Method::Full && entities > MAX_SOFT_ENTITIES {
+            learner.method = Method::Search;
+            output.say(&format!(
+                "no soft rules: they would take hours on {entities} entities; --method full trains them all the same"
+            ));
+        }
         let started = Instant::now();
         let signals = Signals::listen()?;
         signals.training.store(true, Ordering::Relaxed);
@@ -200,29 +213,15 @@ impl Learn {
                 "mixing_weights": model.mixing_weights,
                 "best_rules": best.iter().map(|(target, rule)| json!({
                     "target": target, "rule": rule.text, "weight": rule.weight.max(),
+                    "confidence": rule.measures.map(|measures| measures.confidence()),
+                    "support": rule.measures.map(|measures| measures.support),
                 })).collect::<Vec<_>>(),
                 "ranking": ranked.as_ref().map(evaluated_json),
             }));
         }
-        let kinds = [(soft, "soft rule"), (searched, "searched rule")];
-        let kinds: Vec<String> =
-            kinds.iter().filter(|(count, _)| *count > 0).map(|(count, kind)| counted(*count, kind)).collect();
-        let kinds = if kinds.is_empty() { "no rules".to_owned() } else { kinds.join(" and ") };
-        let targets = counted(targets.len(), "target");
-        let mut text = format!("learned {kinds} for {targets} in {:.1} s\n", time.as_secs_f64());
-        if let Some(ranked) = &ranked {
-            text += &format!("\n{}", evaluated_text(ranked));
-        }
-        text += "\nthe rule of most weight for each predicate:\n";
-        text += &table(
-            &["weight", "rule"],
-            2,
-            best.iter().map(|(_, rule)| vec![format!("{:.2}", rule.weight.max()), rule.text.clone()]),
-        );
-        if let Some(path) = &self.output {
-            text += &format!("\nmodel: {}\n", path.display());
-        }
-        output.write(&text)
+        let shown =
+            Screen { model, data, path: self.output.as_deref(), typed_data: self.data.as_deref(), time };
+        output.write(&shown.text(ranked.as_ref(), searched, soft)?)
     }
 }
 
@@ -239,7 +238,7 @@ fn open_soft(path: &Path, data: &Dataset) -> anyhow::Result<SoftModel> {
 }
 
 /// A path as it can be typed into a shell.
-fn typed(path: &Path) -> String {
+pub fn typed(path: &Path) -> String {
     let text = path.display().to_string();
     let plain = |letter: char| letter.is_alphanumeric() || "/._-+:,@".contains(letter);
     if text.chars().all(plain) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }

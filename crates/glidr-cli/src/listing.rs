@@ -19,9 +19,9 @@ use crate::solve::write_file;
 #[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
 pub enum Format {
     /// For people
-    Text,
+    Table,
     /// A text of rules (docs/rules.md), to be read again
-    Rules,
+    Text,
     /// One document, as with --json
     Json,
     /// A table with a header
@@ -54,16 +54,17 @@ impl Format {
             Format::Sparql => Dialect::Sparql,
             Format::Sql => Dialect::Sql,
             Format::Souffle => Dialect::Souffle,
-            Format::Text | Format::Rules | Format::Json | Format::Csv | Format::Svg | Format::Dot => {
+            Format::Table | Format::Text | Format::Json | Format::Csv | Format::Svg | Format::Dot => {
                 return None;
             }
         })
     }
 
-    /// Writes rules; `document` is what JSON says beside them.
+    /// Writes rules; `footer` is what a table says below them, `document` what JSON says beside them.
     pub fn write(
         self,
         rules: &[Shown],
+        footer: &str,
         names: RuleNames,
         mut document: Value,
         path: Option<&Path>,
@@ -85,15 +86,10 @@ impl Format {
         let columns = Columns::of(rules);
         let rows = rules.iter().map(|shown| shown.row(&columns, format, names));
         let header = columns.header(format);
-        put(
-            &if format == Format::Csv {
-                csv_rules(&header, rows)
-            } else {
-                table(&header, header.len(), rows)
-            },
-            path,
-            output,
-        )
+        if format == Format::Csv {
+            return put(&csv_rules(&header, rows), path, output);
+        }
+        put(&(table(&header, header.len(), rows) + footer), path, output)
     }
 }
 
@@ -170,14 +166,15 @@ impl Columns {
 
     fn header(&self, format: Format) -> Vec<&'static str> {
         let csv = format == Format::Csv;
-        let mut header = if csv { vec!["target"] } else { Vec::new() };
-        header.push("weight");
+        let mut header = if csv { vec!["target", "weight"] } else { Vec::new() };
         if self.measures {
             header.extend(if csv {
                 ["support", "answers", "confidence", "pca_confidence", "head_coverage", "ended"].as_slice()
             } else {
-                &["support", "conf", "pca", "cover"]
+                &["confidence", "support", "coverage"]
             });
+        } else if !csv {
+            header.push("weight");
         }
         if self.held_out {
             header.extend(["precision", "recall", "f1"]);
@@ -209,10 +206,10 @@ impl Shown {
         self.weight.map(Weight::max).or(self.soft_weight.map(f64::from)).unwrap_or(0.0)
     }
 
-    /// What other engines are told of it: its weight, its confidence on the data, or the weight of its soft rules.
+    /// What other engines are told of it: its confidence on the data; where nothing was counted, its weight.
     pub fn confidence(&self) -> f64 {
         let counted = self.measures.map(|counted| counted.value.confidence());
-        self.weight.map(Weight::max).or(counted).or(self.soft_weight.map(f64::from)).unwrap_or(0.0)
+        counted.or(self.weight.map(Weight::max)).or(self.soft_weight.map(f64::from)).unwrap_or(0.0)
     }
 
     /// The rule with its weight, or else with the confidence that was counted.
@@ -234,20 +231,27 @@ impl Shown {
         let mut row = Vec::new();
         if csv {
             row.push(names.predicates.name(self.rule.target).to_owned());
+            row.push(self.standing().to_string());
         }
-        row.push(if csv { self.standing().to_string() } else { format!("{:.2}", self.standing()) });
-        if let Some(Found { value: measures, ended }) = &self.measures {
-            // After a limit the true count is at least what was found.
-            let mark = if csv || *ended == Ended::Complete { "" } else { "≥" };
-            row.push(format!("{mark}{}", measures.support));
-            if csv {
-                row.push(measures.body.to_string());
-            }
-            let shares = [measures.confidence(), measures.pca_confidence(), measures.head_coverage()];
-            row.extend(shares.map(share));
-            if csv {
+        match &self.measures {
+            Some(Found { value: measures, ended }) if csv => {
+                row.extend([measures.support, measures.body].map(|count| count.to_string()));
+                let shares = [measures.confidence(), measures.pca_confidence(), measures.head_coverage()];
+                row.extend(shares.map(share));
                 row.push(json!(ended).as_str().unwrap_or_default().to_owned());
             }
+            Some(Found { value: measures, ended }) => {
+                // After a limit the true count is at least what was found.
+                let mark = if *ended == Ended::Complete { "" } else { "≥" };
+                row.push(share(measures.confidence()));
+                row.push(format!("{mark}{}", measures.support));
+                row.push(share(measures.head_coverage()));
+            }
+            None if columns.measures => {
+                row.extend(vec![if csv { "" } else { "–" }.to_owned(); if csv { 6 } else { 3 }]);
+            }
+            None if csv => {}
+            None => row.push(format!("{:.2}", self.standing())),
         }
         if let Some(held_out) = &self.held_out {
             row.extend([held_out.precision, held_out.recall, held_out.f1].map(share));
@@ -265,6 +269,7 @@ impl Shown {
         value["rule"] = json!(self.rule.show(names));
         value["variables"] = json!(self.rule.variables());
         value["literals"] = json!(self.rule.body().len());
+        value["prior"] = json!(!self.rule.links_ends());
         if let Some(weight) = self.soft_weight {
             value["weight"] = json!(weight);
         }

@@ -4,6 +4,7 @@
 //! standard output, progress and messages to standard error.
 
 mod bars;
+mod complete;
 mod eval;
 mod explain;
 mod export;
@@ -16,6 +17,7 @@ mod output;
 mod predict;
 mod rules;
 mod scoring;
+mod screen;
 mod search;
 mod settings;
 mod signals;
@@ -72,10 +74,12 @@ enum Command {
     Eval(eval::Eval),
     /// Print rules as logic, measured, or write them for Prolog, Datalog, ASP, SPARQL or SQL
     Rules(rules::Rules),
-    /// Answer p(h, ?) or p(?, t): the best candidates with their scores
+    /// Answer p(h, ?) or p(?, t): the likeliest candidates with their probabilities
     Predict(predict::Predict),
-    /// Tell why a pair scores as it does: rules that fire, groundings, domains round by round
+    /// Tell why a fact is likely or not: rules that fire, with proofs, and rules that fail
     Explain(explain::Explain),
+    /// Give all new facts over the whole graph, most probable first, each with its best rule
+    Complete(complete::Complete),
     /// Apply rules to facts, exactly, and write the new facts with rule and confidence
     Solve(solve::Solve),
     /// Write the facts of a graph for Prolog, Datalog, ASP, SPARQL or SQL
@@ -104,6 +108,7 @@ fn main() -> ExitCode {
         Command::Rules(rules) => rules.run(&output),
         Command::Predict(predict) => predict.run(&output),
         Command::Explain(explain) => explain.run(&output),
+        Command::Complete(complete) => complete.run(&output),
         Command::Solve(solve) => solve.run(&output),
         Command::Export(export) => export.run(&output),
         Command::Info(info) => info.run(&output),

@@ -9,20 +9,21 @@ use glidr::internals::solve::Ended;
 use glidr::{Dataset, Explanation, Prediction, Reasoner, Reasoning, Split};
 use serde_json::{Value, json};
 
-use crate::output::{Output, table};
+use crate::output::{Output, counted, table};
 use crate::scoring::{LimitFlags, ScoringFlags, reasoner};
 use crate::settings::{Looked, ReflexiveFlag};
 use crate::sources::open_both;
 use crate::tell::rule_text;
 
-/// Answer p(h, ?) with --head, or p(?, t) with --tail: the best candidates with their scores.
+/// Answer p(h, ?) with --head, or p(?, t) with --tail: the likeliest candidates, each with its probability.
 ///
-/// Facts of the background are left out, since the question is what is missing; a candidate that is a fact of
-/// another split is marked. With --explain each answer has the best rule that fires for it: of soft rules those
-/// taken by top-p 0.25. An answer that is a known fact is explained without that fact.
+/// Facts of facts, train and valid are left out, since the question is what is missing; a candidate that is a fact of
+/// test is marked. With --explain each answer has the most confident rule that fires for it, with facts that prove it.
 #[derive(Args)]
 #[command(
-    after_help = "Scores order the candidates of one query and mean nothing beside those of another.\n\n\
+    after_help = "A probability says how often such answers were true when facts of valid were held out. True facts that \
+    are missing from the data count as false there, so it errs low. A text of rules, and a --scoring other than the \
+    model's own, give scores instead, which order the candidates of one query and mean nothing beside those of another.\n\n\
     Examples:\n  glidr predict my.glidr --target uncle --head Arthur --explain\n  \
     glidr predict my.rules my-graph/ --target uncle --tail Colin --explain"
 )]
@@ -40,10 +41,13 @@ pub struct Predict {
     /// How many candidates
     #[arg(short, value_name = "COUNT", default_value_t = 10)]
     k: usize,
-    /// List facts of the background too
+    /// Only answers of at least this probability
+    #[arg(long, value_name = "SHARE", default_value_t = 0.1)]
+    min_probability: f64,
+    /// List known facts too
     #[arg(long)]
     known: bool,
-    /// Give the best rule that fires for each answer, and a grounding of it in facts
+    /// Give the most confident rule that fires for each answer, and facts that prove it
     #[arg(long)]
     explain: bool,
     /// What the rules may look up
@@ -89,8 +93,14 @@ impl Predict {
             ..Reasoning::default()
         };
         let reasoner = reasoner((&model, &self.model), &data, reasoning, output)?;
-        let told = self.answers(&reasoner, output)?;
-        self.print(&told, &data, output)
+        let mut told = self.answers(&reasoner, output)?;
+        let found = told.len();
+        let is_likely = |answer: &Prediction| {
+            answer.split.is_some_and(|split| split != Split::Test)
+                || answer.probability.is_none_or(|probability| probability >= self.min_probability)
+        };
+        told.retain(|(answer, _)| is_likely(answer));
+        self.print(&told, found - told.len(), &data, output)
     }
 
     /// The best candidates that something speaks for.
@@ -113,14 +123,18 @@ impl Predict {
         answers.into_iter().map(explain).collect()
     }
 
-    fn print(&self, told: &Told, data: &Dataset, output: &Output) -> anyhow::Result<ExitCode> {
+    fn print(&self, told: &Told, hidden: usize, data: &Dataset, output: &Output) -> anyhow::Result<ExitCode> {
         let split = |answer: &Prediction| answer.split.map(Split::name);
         if output.json {
             let answers: Vec<Value> = told
                 .iter()
                 .map(|(answer, why)| {
-                    let mut value =
-                        json!({ "entity": answer.entity, "score": answer.score, "split": split(answer) });
+                    let mut value = json!({
+                        "entity": answer.entity,
+                        "probability": answer.probability,
+                        "score": answer.score,
+                        "split": split(answer),
+                    });
                     if let Some(why) = why {
                         value["because"] = json!(why.best_rule());
                     }
@@ -133,17 +147,34 @@ impl Predict {
                 "tail": self.end.tail,
                 "data": data.source,
                 "answers": answers,
+                "hidden": hidden,
             }));
         }
+        let number = |answer: &Prediction| match answer.probability {
+            Some(probability) => format!("{probability:.3}"),
+            None => format!("{:.4}", answer.score),
+        };
         let rows = told.iter().map(|(answer, _)| {
-            let split = split(answer).unwrap_or("–").to_owned();
-            vec![answer.entity.clone(), split, format!("{:.4}", answer.score)]
+            vec![answer.entity.clone(), split(answer).unwrap_or("–").to_owned(), number(answer)]
         });
-        let mut text = table(&["entity", "split", "score"], 2, rows);
+        let is_calibrated = told.iter().all(|(answer, _)| answer.probability.is_some());
+        let named = if is_calibrated { "probability" } else { "score" };
+        let mut text = match (told.len(), hidden) {
+            (0, 0) => "no rule speaks for any new answer\n".to_owned(),
+            (0, _) => "no new answer is likely\n".to_owned(),
+            _ => table(&["entity", "split", named], 2, rows),
+        };
+        if hidden > 0 {
+            let count = counted(hidden, "answer");
+            text += &format!(
+                "{count} below probability {} not shown (--min-probability)\n",
+                self.min_probability
+            );
+        }
         for (answer, why) in told {
             if let Some(why) = why {
                 text += &format!("\n{}\n", answer.entity);
-                text += &why.best_rule().map_or("  no hard rule fires\n".into(), rule_text);
+                text += &why.best_rule().map_or("  no rule that links both ends fires\n".into(), rule_text);
             }
         }
         output.write(&text)

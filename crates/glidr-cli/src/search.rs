@@ -16,10 +16,14 @@ pub struct SearchFlags {
     /// Seconds for the proposals of one target
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
     search_time: Option<u64>,
-    /// Plain rules of a target, at most: paths, and what soft rules stand for; half as many may be of every other kind
-    /// [default: 1200]
+    /// Rules of a target that are kept, at most, and as many priors; 0 keeps all that get some weight
+    /// [default: 30; of a predicate with many facts one for every 50, up to 100]
     #[arg(long, value_name = "COUNT")]
     max_rules: Option<usize>,
+    /// Plain rules of a target that these are taken from, at most: paths, and what soft rules stand for; half as many
+    /// may be of every other kind [default: 1200]
+    #[arg(long, value_name = "COUNT")]
+    max_pool: Option<usize>,
     /// Conjunctions of two of these, at most [default: 500]
     #[arg(long, value_name = "COUNT")]
     max_conjunctions: Option<usize>,
@@ -83,7 +87,8 @@ impl SearchFlags {
     pub fn search(&self, plain: Search) -> Search {
         Search {
             time: self.search_time.map(Duration::from_secs).or(plain.time),
-            max_rules: self.max_rules.unwrap_or(plain.max_rules),
+            max_rules: self.max_rules.or(plain.max_rules),
+            max_pool: self.max_pool.unwrap_or(plain.max_pool),
             max_conjunctions: self.max_conjunctions.unwrap_or(plain.max_conjunctions),
             max_paths: self.max_paths.unwrap_or(plain.max_paths),
             max_patterns: self.max_patterns.unwrap_or(plain.max_patterns),

@@ -18,9 +18,12 @@ pub struct SettingFlags {
     /// TOML file of settings, under the names of these flags; those of the search in a table `search`
     #[arg(long, value_name = "FILE")]
     settings: Option<PathBuf>,
-    /// What is learned [default: full]
+    /// What is learned [default: full, or search on graphs of more than 5792 entities, where soft rules take hours]
     #[arg(long, value_enum)]
     method: Option<MethodFlag>,
+    /// The paper, exactly: soft rules alone, by its settings
+    #[arg(long, conflicts_with_all = ["method", "settings"])]
+    paper: bool,
     /// Schematic variables, N of the paper, from 2 to 9 [default: 4]
     #[arg(long, value_name = "N")]
     variables: Option<usize>,
@@ -74,18 +77,40 @@ pub struct SettingFlags {
     /// Seed of every random choice, and of dividing data that is not divided [default: 0]
     #[arg(long, value_name = "SEED")]
     seed: Option<u64>,
-    /// Predicates to learn, parted by commas; a comma inside a name: give the flag once per name
-    /// with --target [default: all]
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
-    targets: Vec<String>,
+    #[command(flatten)]
+    targets: TargetFlags,
     /// File of known rules (docs/rules.md): the first soft rules of their targets start from them
     #[arg(long, value_name = "FILE")]
     start: Option<PathBuf>,
-    /// A predicate to learn; may be given several times
-    #[arg(long = "target", value_name = "NAME")]
-    target: Vec<String>,
     #[command(flatten)]
     pub search: SearchFlags,
+}
+
+/// Some predicates.
+#[derive(Args)]
+pub struct TargetFlags {
+    /// Only these predicates, parted by commas (a comma inside a name is written \\,); may be given several times
+    #[arg(long, alias = "targets", value_name = "NAMES")]
+    target: Vec<String>,
+}
+
+impl TargetFlags {
+    /// The names; none where all are meant.
+    pub fn names(&self) -> Vec<String> {
+        let mut names = Vec::new();
+        for given in &self.target {
+            let (mut name, mut signs) = (String::new(), given.chars().peekable());
+            while let Some(sign) = signs.next() {
+                match sign {
+                    '\\' if signs.peek() == Some(&',') => name.extend(signs.next()),
+                    ',' => names.push(std::mem::take(&mut name)),
+                    sign => name.push(sign),
+                }
+            }
+            names.push(name);
+        }
+        names
+    }
 }
 
 /// [`Method`] as a flag.
@@ -110,12 +135,18 @@ impl From<MethodFlag> for Method {
 }
 
 impl SettingFlags {
+    /// Whether flags or a file of settings may have said what is learned.
+    pub fn may_say_method(&self) -> bool {
+        self.method.is_some() || self.paper || self.settings.is_some()
+    }
+
     /// The settings in force, where `start` stands for all that is not given.
     pub fn learner(&self, start: Learner) -> anyhow::Result<Learner> {
         let start = match &self.settings {
             None => start,
             Some(path) => read_settings(path).with_context(|| path.display().to_string())?,
         };
+        let start = if self.paper { Learner { method: Method::Soft, ..start } } else { start };
         Ok(Learner {
             method: self.method.map_or(start.method, Into::into),
             training: self.training(start.training)?,
@@ -141,7 +172,7 @@ impl SettingFlags {
         if let Some(ways) = &self.negatives {
             training.negatives = Negative::parse_list(ways)?;
         }
-        let targets = [&self.targets[..], &self.target[..]].concat();
+        let targets = self.targets.names();
         if !targets.is_empty() {
             training.targets = targets;
         }

@@ -6,30 +6,35 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use glidr::internals::graph::{Entity, Predicate, Triple};
-use glidr::internals::rule::RuleNames;
+use glidr::internals::explain::{Explainer, NamedVerdict};
+use glidr::internals::graph::{Direction, Entity, Kinds, Neighbours, Query, Triple};
+use glidr::internals::predict::Guard;
+use glidr::internals::rule::{RuleNames, WeightedRule};
 use glidr::internals::solve::{Ended, Limits, Solver};
 use glidr::{Background, Dataset};
 use serde_json::{Value, json};
 
+use crate::complete::proof_text;
 use crate::output::{Output, counted};
-use crate::settings::Looked;
+use crate::settings::{Looked, TargetFlags};
 use crate::sources::Source;
 
 /// Apply the rules of a file or a model to the facts of a graph, exactly, and write the new facts.
 ///
-/// A model's rules are the searched ones that it keeps, or else those that top-p takes from its soft rules.
-/// A fact that several rules find is written once, with the rule of the highest number. A rule without
-/// a number gets its confidence on the data: support / (answers + 5), never credited with the fact asked.
+/// This is for rules that are written by hand or to be run as they are: every answer of every rule is given. For new
+/// facts with probabilities take glidr complete. A fact that several rules find is written once, with the most confident
+/// of them; the most confident facts come first. No entity stands with itself where the data never has that, and no
+/// ends with other roles in the graph than those of the predicate (--all-pairs gives these too).
 #[derive(Args)]
 #[command(after_help = "Rules are written as docs/rules.md says, such as\n  \
     0.9 :: uncle(X, Y) :- brother(X, Z), (mother(Z, Y) ; father(Z, Y)).\n\n\
-    Columns of TSV: head, predicate, tail, confidence, rules that find it, best rule. \
-    JSON keys, also of each line of JSON lines: head, predicate, tail, confidence, rules, rule; with --json one \
-    document: facts, ended.\n\n\
+    Confidence is support / answers on the data, as glidr rules has it; of a rule written with a number, that number. \
+    Columns of TSV: head, predicate, tail, confidence, rules that find it, best rule; with --explain the facts that \
+    prove it. JSON keys, also of each line of JSON lines: head, predicate, tail, confidence, rules, rule, proof; with \
+    --json one document: facts, ended.\n\n\
     Examples:\n  \
     glidr solve my.rules                          new facts of the built-in families\n  \
-    glidr rules m.glidr --scoring search > m.rules   the rules that search finds, and\n  \
+    glidr rules m.glidr --format text > m.rules   the rules of a model, to be edited, and\n  \
     glidr solve m.rules my-graph/ --min-confidence 0.5 -o new.tsv")]
 pub struct Solve {
     /// A text of rules, or a model
@@ -43,9 +48,17 @@ pub struct Solve {
     /// Where facts go [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Only rules of at least this number
-    #[arg(long, value_name = "NUMBER", default_value_t = 0.0)]
+    #[command(flatten)]
+    targets: TargetFlags,
+    /// Only rules of at least this confidence
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
     min_confidence: f64,
+    /// Give the facts that prove each new fact
+    #[arg(long)]
+    explain: bool,
+    /// Give every pair, whatever its ends are
+    #[arg(long)]
+    all_pairs: bool,
     /// At most so many answers of each rule
     #[arg(long, value_name = "COUNT")]
     limit: Option<usize>,
@@ -70,9 +83,11 @@ enum Format {
 
 /// A new fact: how many rules find it, and the first of the best.
 struct New {
+    fact: Triple,
     rules: usize,
-    number: f64,
+    confidence: f64,
     rule: String,
+    proof: Option<Vec<Vec<String>>>,
 }
 
 impl Solve {
@@ -84,53 +99,90 @@ impl Solve {
         let background = Background::from(self.background);
         let facts = data.graph(background).neighbours();
         let limits = Limits { time: self.time.map(Duration::from_secs), answers: self.limit };
-        let mut found: BTreeMap<(Predicate, Entity, Entity), New> = BTreeMap::new();
+        let asked = self.targets.names();
+        for name in &asked {
+            data.names().predicate(name)?;
+        }
+        let kinds = Kinds::of(facts);
+        let names = RuleNames::from(data.names());
+        let mut found: Vec<New> = Vec::new();
         let mut ended = Ended::Complete;
-        for weighed in rules.rules().filter(|rule| rule.weight.max() >= self.min_confidence) {
-            let text = weighed.rule.show(RuleNames::from(data.names()));
-            let answers = Solver::new(&weighed.rule, facts, limits)?.answers();
-            if answers.ended != Ended::Complete {
-                ended = answers.ended;
-                output.say(&format!("a limit was reached, so answers are missing: {text}"));
+        for set in rules.targets() {
+            let name = data.names().predicates.name(set.target);
+            if !asked.is_empty() && !asked.iter().any(|asked| asked == name) {
+                continue;
             }
-            let predicate = weighed.rule.target;
-            for (head, tail) in answers.value {
-                if facts.holds(Triple { head, predicate, tail }) {
-                    continue;
+            let guard = Guard::new(&data, background, &kinds, set.target, self.all_pairs);
+            let is_sound = |head: Entity, tail: Entity| {
+                let query = Query { predicate: set.target, direction: Direction::Tail, known: head };
+                self.all_pairs || (guard.admits(query, tail) && guard.is_of_kind(Direction::Head, head))
+            };
+            let mut of_target: BTreeMap<(Entity, Entity), (usize, usize)> = BTreeMap::new();
+            let mut by_confidence: Vec<(usize, &WeightedRule)> = set.rules.iter().enumerate().collect();
+            by_confidence.sort_by(|a, b| b.1.confidence().total_cmp(&a.1.confidence()));
+            by_confidence.retain(|(_, weighted)| weighted.confidence() >= self.min_confidence);
+            for (place, weighted) in by_confidence {
+                let answers = Solver::new(&weighted.rule, facts, limits)?.answers();
+                if answers.ended != Ended::Complete {
+                    ended = answers.ended;
+                    let text = weighted.rule.show(names);
+                    output.say(&format!("a limit was reached, so answers are missing: {text}"));
                 }
-                // Rules of a set stand in the order of their numbers, so the first is the best.
-                let first = || New { rules: 0, number: weighed.weight.max(), rule: text.clone() };
-                found.entry((predicate, head, tail)).or_insert_with(first).rules += 1;
+                for (head, tail) in answers.value {
+                    let fact = Triple { head, predicate: set.target, tail };
+                    if !facts.holds(fact) && is_sound(head, tail) {
+                        // The most confident rule comes first.
+                        of_target.entry((head, tail)).or_insert((place, 0)).1 += 1;
+                    }
+                }
+            }
+            for ((head, tail), (place, rules)) in of_target {
+                let fact = Triple { head, predicate: set.target, tail };
+                let rule = set.rules[place].rule.show(names);
+                let proof = self.explain.then(|| proof(&set.rules[place], facts, &data, (head, tail)));
+                let proof = proof.transpose()?.flatten();
+                found.push(New { fact, rules, confidence: set.rules[place].confidence(), rule, proof });
             }
         }
+        found.sort_by(|a, b| b.confidence.total_cmp(&a.confidence).then(a.fact.cmp(&b.fact)));
         output.say(&counted(found.len(), "new fact"));
         self.write(&found, ended, &data, output)
     }
 
     fn write(
         &self,
-        found: &BTreeMap<(Predicate, Entity, Entity), New>,
+        found: &[New],
         ended: Ended,
         data: &Dataset,
         output: &Output,
     ) -> anyhow::Result<ExitCode> {
         let names = data.names();
-        let fields = |&(p, h, t): &(Predicate, Entity, Entity)| {
-            [names.entities.name(h), names.predicates.name(p), names.entities.name(t)]
+        let fields = |fact: Triple| {
+            let [head, tail] = [fact.head, fact.tail].map(|entity| names.entities.name(entity));
+            [head, names.predicates.name(fact.predicate), tail]
         };
-        let value = |key: &(Predicate, Entity, Entity), new: &New| -> Value {
-            let [head, predicate, tail] = fields(key);
-            json!({ "head": head, "predicate": predicate, "tail": tail, "confidence": new.number,
-                    "rules": new.rules, "rule": new.rule })
+        let value = |new: &New| -> Value {
+            let [head, predicate, tail] = fields(new.fact);
+            let mut value = json!({ "head": head, "predicate": predicate, "tail": tail,
+                "confidence": new.confidence, "rules": new.rules, "rule": new.rule });
+            if self.explain {
+                value["proof"] = json!(new.proof);
+            }
+            value
         };
         let text: String = if output.json {
-            let facts: Vec<Value> = found.iter().map(|(key, new)| value(key, new)).collect();
+            let facts: Vec<Value> = found.iter().map(value).collect();
             serde_json::to_string_pretty(&json!({ "facts": facts, "ended": ended }))? + "\n"
         } else {
-            let line = |(key, new): (&(Predicate, Entity, Entity), &New)| match self.format {
-                Format::Jsonl => value(key, new).to_string() + "\n",
+            let line = |new: &New| match self.format {
+                Format::Jsonl => value(new).to_string() + "\n",
                 Format::Tsv => {
-                    format!("{}\t{:.6}\t{}\t{}\n", fields(key).join("\t"), new.number, new.rules, new.rule)
+                    let fields = fields(new.fact).join("\t");
+                    let mut line = format!("{fields}\t{:.6}\t{}\t{}", new.confidence, new.rules, new.rule);
+                    if self.explain {
+                        line += &format!("\t{}", proof_text(&json!(new.proof)));
+                    }
+                    line + "\n"
                 }
             };
             found.iter().map(line).collect()
@@ -143,6 +195,23 @@ impl Solve {
             }
         }
     }
+}
+
+/// A fact for every literal of a rule that fires.
+fn proof(
+    weighted: &WeightedRule,
+    neighbours: &Neighbours,
+    data: &Dataset,
+    pair: (Entity, Entity),
+) -> anyhow::Result<Option<Vec<Vec<String>>>> {
+    let names = data.names();
+    let limits = Limits::default();
+    let explainer =
+        Explainer { neighbours, rule_names: RuleNames::from(names), entities: &names.entities, limits };
+    Ok(match explainer.rule(weighted, weighted.weight.max(), pair)?.verdict {
+        NamedVerdict::Holds { facts, .. } => Some(facts),
+        _ => None,
+    })
 }
 
 /// Writes beside, then renames: there is never half a file.

@@ -38,6 +38,16 @@ pub fn open_data(path: Option<&Path>, seed: u64, output: &Output) -> anyhow::Res
         let count = counted(warnings.unseen_entities, "entity");
         output.say(&format!("{}: {count} only in valid or test", data.source));
     }
+    for file in &warnings.headers {
+        output.say(&format!("{file}: the first line names the columns, and is not taken for a fact"));
+    }
+    for (file, lines, first) in &warnings.padded {
+        let count = counted(*lines, "line");
+        output.say(&format!(
+            "{file}: {count} with a name that begins or ends with a blank, which is part of the name; the first is line \
+             {first}"
+        ));
+    }
     if !warnings.unread.is_empty() {
         let (source, names) = (&data.source, warnings.unread.join(", "));
         output.say(&format!("{source}: not read, as splits are facts, train, valid and test: {names}"));

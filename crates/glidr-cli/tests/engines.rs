@@ -208,7 +208,7 @@ fn data_or_families(name: &str, folder: &Path) -> PathBuf {
 fn searched(path: &Path, targets: usize, each: usize) -> Vec<Rule> {
     let data = Dataset::open(path, 0).expect("sound data");
     let targets: Vec<Predicate> = (0..targets as u32).map(Predicate).collect();
-    let search = Search { max_rules: 40, max_conjunctions: 40, max_paths: 100, ..Search::default() };
+    let search = Search { max_pool: 40, max_conjunctions: 40, max_paths: 100, ..Search::default() };
     let found = search.run(&data, None, &[], &targets, &()).expect("a sound search").expect("not stopped");
     let mut rules: Vec<Rule> = Vec::new();
     for set in &found.rules {

@@ -16,20 +16,20 @@ fn a_model_or_a_text_of_rules_will_do_for_every_command_that_works_from_rules() 
     let folder = folder();
     stdout(&run(folder.path(), "learn -o m.glidr --method soft --steps 200 --rules 2 --targets wife"));
     // Rules of a model as a text, which stands for the model from then on.
-    stdout(&run(folder.path(), "rules m.glidr --format rules -o m.rules"));
+    stdout(&run(folder.path(), "rules m.glidr --format text -o m.rules"));
     let text = fs::read_to_string(folder.path().join("m.rules")).expect("the rules just written");
     assert!(text.starts_with(":- aggregation(wife, noisy_or).\n") && text.contains(" % support "), "{text}");
     let by_model = stdout(&run(folder.path(), "solve m.glidr"));
     assert_eq!(stdout(&run(folder.path(), "solve m.rules")), by_model);
-    assert_eq!(stdout(&run(folder.path(), "rules m.rules --format rules")), text);
+    assert_eq!(stdout(&run(folder.path(), "rules m.rules --format text")), text);
     // A model that keeps rules lists these, and needs no data where nothing is counted.
     let data = Dataset::families(0);
     let rules = RuleSet::read(folder.path().join("m.rules"), data.names()).expect("sound rules");
     let kept = RuleModel::new(&rules, None, data.names());
     let model = Model::new(Provenance::of(&data, 0)).with_rules(kept);
     model.save(folder.path().join("kept.glidr")).expect("a place for a model");
-    assert_eq!(stdout(&run(folder.path(), "rules kept.glidr --format rules")), text);
-    assert_eq!(stdout(&run(folder.path(), "rules kept.glidr --format rules --no-measures")), text);
+    assert_eq!(stdout(&run(folder.path(), "rules kept.glidr --format text")), text);
+    assert_eq!(stdout(&run(folder.path(), "rules kept.glidr --format text --no-measures")), text);
     assert_eq!(stdout(&run(folder.path(), "solve kept.glidr")), by_model);
     let info = json(&run(folder.path(), "info kept.glidr --json"));
     assert_eq!(info["targets"]["wife"]["rules"], rules.len());
@@ -89,7 +89,7 @@ fn a_scoring_that_lacks_its_rules_says_so() {
 fn each_method_learns_its_part_and_a_search_takes_soft_rules_and_proposals() {
     let folder = folder();
     let full = json(&run(folder.path(), &format!("learn -o full.glidr --json {QUICK}")));
-    assert!(full["searched"][0]["aggregation"].is_string() && full["search"]["max_rules"] == 1200, "{full}");
+    assert!(full["searched"][0]["aggregation"].is_string() && full["search"]["max_pool"] == 1200, "{full}");
     let soft = json(&run(folder.path(), &format!("learn -o soft.glidr --json --method soft {QUICK}")));
     assert!(soft["search"].is_null() && soft["best_rules"].as_array().map(Vec::len) == Some(2), "{soft}");
     stdout(&run(folder.path(), &format!("learn -o again.glidr --soft soft.glidr {QUICK}")));

@@ -10,7 +10,7 @@ use serde_json::Value;
 /// The plan that is built in, with searches that take no time.
 fn small_plan(name: &str) -> String {
     let plan = stdout(&run(folder().path(), &format!("{name} --print-plan")));
-    let small = "max_rules = 20, max_conjunctions = 5, max_paths = 40, max_patterns = 5, local_search = 5, max_refined = 2";
+    let small = "max_pool = 20, max_conjunctions = 5, max_paths = 40, max_patterns = 5, local_search = 5, max_refined = 2";
     let shorten = |line: &str| {
         if let Some(rest) = line.strip_prefix("search = { ") {
             format!("search = {{ {small}, {rest}\n")

@@ -6,12 +6,13 @@ use std::time::Duration;
 use glidr::internals::evaluate::fidelity;
 use glidr::internals::graph::{Entity, KnowledgeGraph};
 use glidr::internals::model::{Ensemble, Extraction, SoftModel};
-use glidr::internals::rule::RuleNames;
+use glidr::internals::rule::{Measures, RuleNames};
 use glidr::internals::solve::{Limits, Solver};
 use glidr::{Dataset, Split};
 
 use super::{HeldOutSplit, Rules, Sort};
-use crate::listing::Shown;
+use crate::listing::{Format, Shown};
+use crate::output::Output;
 
 /// What rules are measured on.
 pub struct Ground<'d> {
@@ -27,18 +28,19 @@ impl Rules {
         ground: Option<&Ground>,
         names: RuleNames,
     ) -> anyhow::Result<Option<Shown>> {
-        let Some(ground) = ground else { return Ok(Some(shown)) };
         let limits = Limits { time: Some(Duration::from_secs(self.time)), answers: None };
-        let solver = Solver::new(&shown.rule, ground.graph.neighbours(), limits)?;
-        let counted = solver.measure();
-        let measures = counted.value;
-        let too_low = self.min_confidence.is_some_and(|least| measures.confidence() < least)
-            || self.min_support.is_some_and(|least| measures.support < least);
-        if too_low {
+        let solver =
+            ground.map(|ground| Solver::new(&shown.rule, ground.graph.neighbours(), limits)).transpose()?;
+        if let Some(solver) = &solver {
+            shown.measures = Some(solver.measure());
+        }
+        let measures = shown.measures.map(|counted| counted.value);
+        let is_low = |least: f64| measures.is_none_or(|measures| measures.confidence() < least);
+        let is_rare = |least: usize| measures.is_none_or(|measures| measures.support < least);
+        if self.min_confidence.is_some_and(is_low) || self.min_support.is_some_and(is_rare) {
             return Ok(None);
         }
-        shown.measures = Some(counted);
-        if let Some(split) = self.split {
+        if let (Some(split), Some(solver), Some(ground)) = (self.split, &solver, ground) {
             let split = if split == HeldOutSplit::Valid { Split::Valid } else { Split::Test };
             let target = ground.data.names().predicates.find(names.predicates.name(shown.rule.target));
             let of_target = ground.data.split(split).iter().filter(|fact| Some(fact.predicate) == target);
@@ -48,24 +50,47 @@ impl Rules {
         Ok(Some(shown))
     }
 
-    /// Sorts the rules of one target, and keeps as many as asked.
-    pub(super) fn sort(&self, rules: &mut Vec<Shown>) {
-        let by = |shown: &Shown| -> f64 {
-            let counted = shown.measures.as_ref().map_or([0.0; 4], |counted| {
-                let m = counted.value;
-                [m.confidence(), m.pca_confidence(), m.support as f64, m.head_coverage()]
-            });
-            match self.sort {
-                Sort::Weight => shown.standing(),
-                Sort::Confidence => counted[0],
-                Sort::Pca => counted[1],
-                Sort::Support => counted[2],
-                Sort::Coverage => counted[3],
-                Sort::F1 => shown.held_out.map_or(0.0, |held_out| held_out.f1),
-            }
+    /// The rules of all targets, best first, or target by target: as many as asked for, and how many there are.
+    pub(super) fn sorted(&self, mut by_target: Vec<Vec<Shown>>, output: &Output) -> (Vec<Shown>, usize) {
+        let all = by_target.iter().map(Vec::len).sum();
+        if !self.per_target {
+            by_target = vec![by_target.into_iter().flatten().collect()];
+        }
+        let in_table = self.format == Format::Table && !output.json;
+        let limit = match self.limit {
+            Some(0) => usize::MAX,
+            Some(limit) => limit,
+            None if in_table && !self.per_target => 20,
+            None => usize::MAX,
         };
-        rules.sort_by(|a, b| by(b).total_cmp(&by(a)));
-        rules.truncate(self.limit.unwrap_or(usize::MAX));
+        let as_they_stand = self.format.dialect().is_some() || self.format == Format::Text;
+        for rules in &mut by_target {
+            if as_they_stand && !output.json && self.sort.is_none() && limit == usize::MAX {
+                continue;
+            }
+            rules.sort_by(|a, b| self.worth(b).total_cmp(&self.worth(a)));
+            rules.truncate(limit);
+        }
+        (by_target.into_iter().flatten().collect(), all)
+    }
+
+    fn worth(&self, shown: &Shown) -> f64 {
+        let Some(m) = shown.measures.as_ref().map(|counted| counted.value) else {
+            return if matches!(self.sort, None | Some(Sort::Best | Sort::Weight)) {
+                shown.standing()
+            } else {
+                0.0
+            };
+        };
+        match self.sort.unwrap_or(Sort::Best) {
+            Sort::Best => m.smoothed_confidence(Measures::SMOOTHING),
+            Sort::Weight => shown.standing(),
+            Sort::Confidence => m.confidence(),
+            Sort::Pca => m.pca_confidence(),
+            Sort::Support => m.support as f64,
+            Sort::Coverage => m.head_coverage(),
+            Sort::F1 => shown.held_out.map_or(0.0, |held_out| held_out.f1),
+        }
     }
 }
 

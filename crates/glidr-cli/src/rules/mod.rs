@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
-use glidr::internals::graph::{Predicate, Vocabulary};
+use glidr::internals::graph::Vocabulary;
 use glidr::internals::model::{Ensemble, Extraction, RuleModel};
 use glidr::internals::rule::{RuleNames, TargetRules};
 use glidr::internals::solve::{Ended, Found};
@@ -16,8 +16,9 @@ use measured::{Ground, agreement};
 use serde_json::json;
 
 use crate::listing::{Format, Shown, put};
-use crate::output::Output;
+use crate::output::{Output, counted};
 use crate::scoring::ScoringFlags;
+use crate::settings::TargetFlags;
 use crate::sources::Source;
 
 /// Print rules, each with what is counted of it on the data, or write them for another engine.
@@ -28,20 +29,25 @@ use crate::sources::Source;
 #[command(
     after_help = "Of a model without searched rules, --scoring top-p with p = 0.25 is taken. A slot keeps the fillers within the top p of its mass, read as or; where P_true is among \
     them, the slot asks nothing. Equal rules are one, with their weights summed.\n\n\
-    support: answers that are facts; conf: support / answers; pca: support / answers whose head has a known tail; \
-    cover: support / facts of the target; all on facts and train, and never credited with the fact asked about. \
+    support: answers that are facts; confidence: support / answers; coverage: support / facts of the target; all on \
+    facts and train, and never credited with the fact asked about. The best rules come first: by support / (answers + 5), \
+    so that little evidence counts little. Priors, which do not link X and Y, are part of scores but no rules to read: \
+    --priors lists them too. \
     fidelity: the chance that an answer scores higher in the soft rule than what is no answer. \
     precision, recall, F1 (--split): of the answers that are no known facts, against the facts of that split.\n\n\
     Formats prolog (SWI-Prolog), datalog (Nemo), asp (clingo), sparql, sql (SQLite, DuckDB, Postgres, Spark) go with \
     the facts that glidr export writes; docs/export.md shows how each is run. souffle is offered untested.\n\n\
     Formats svg and dot draw each rule as a graph, into the folder of -o.\n\n\
     Examples:\n  \
+    glidr rules my.glidr                               the best 20 of the whole graph\n  \
+    glidr rules my.glidr --per-target --limit 3        the best 3 of every predicate\n  \
     glidr rules my.glidr --target uncle --sort confidence --min-support 5\n  \
-    glidr rules my.glidr --format rules > my.rules     as a text of rules\n  \
+    glidr rules my.glidr --format text > my.rules      as a text of rules\n  \
     glidr rules my.rules my-graph/ --split valid       rules of a text, measured\n  \
     glidr rules my.rules my-graph/ --format prolog -o rules.pl\n  \
     glidr rules my.glidr --format svg -o pictures/"
 )]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command")]
 pub struct Rules {
     /// The model, or a text of rules
     #[arg(value_name = "MODEL")]
@@ -49,29 +55,34 @@ pub struct Rules {
     /// Folder or file of triples to measure on [default: the data that the model was learned on; for a
     /// text of rules the built-in families]
     data: Option<PathBuf>,
-    /// Only the rules of this target; may be given several times
-    #[arg(long, value_name = "NAME")]
-    target: Vec<String>,
+    #[command(flatten)]
+    targets: TargetFlags,
     #[command(flatten)]
     scoring: ScoringFlags,
     /// How rules are written: a table, a text of rules, or for another program
-    #[arg(long, value_enum, default_value = "text")]
+    #[arg(long, value_enum, default_value = "table")]
     format: Format,
     /// Where they go [default: standard output]
     #[arg(short, long, value_name = "PATH")]
     output: Option<PathBuf>,
-    /// At most so many rules per target
+    /// At most so many rules of the whole graph; 0 lists all [default: 20 in a table, else all]
     #[arg(long, value_name = "COUNT")]
     limit: Option<usize>,
+    /// List rules target by target, and limit those of each
+    #[arg(long)]
+    per_target: bool,
+    /// List priors too
+    #[arg(long)]
+    priors: bool,
     /// Only rules of at least this confidence
     #[arg(long, value_name = "SHARE")]
     min_confidence: Option<f64>,
     /// Only rules of at least this support
     #[arg(long, value_name = "COUNT")]
     min_support: Option<usize>,
-    /// What rules of a target are sorted by
-    #[arg(long, value_enum, default_value = "weight")]
-    sort: Sort,
+    /// What rules are sorted by [default: best; for other engines and in a text, as they stand]
+    #[arg(long, value_enum)]
+    sort: Option<Sort>,
     /// Precision, recall and F1 on this split too
     #[arg(long, value_enum)]
     split: Option<HeldOutSplit>,
@@ -91,6 +102,8 @@ pub struct Rules {
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
 enum Sort {
+    /// Support / (answers + 5): confidence where little evidence counts little
+    Best,
     /// Weight: of the soft rules, or in a text or a search
     Weight,
     /// Confidence
@@ -120,12 +133,14 @@ struct Listed<'a> {
     names: &'a Vocabulary,
     /// The data to count on.
     data: Option<&'a Dataset>,
+    /// Whether rules that do not link X and Y are listed anyway: they are somebody's own.
+    all: bool,
 }
 
 impl Rules {
     /// Takes rules from where they are, measures and writes them.
     pub fn run(&self, output: &Output) -> anyhow::Result<ExitCode> {
-        if self.sort == Sort::F1 && self.split.is_none() {
+        if self.sort == Some(Sort::F1) && self.split.is_none() {
             anyhow::bail!("--sort f1 needs a split to count on: give --split valid or test");
         }
         let source = Source::open(&self.source)?;
@@ -157,7 +172,7 @@ impl Rules {
             }
             _ => None,
         };
-        let ensembles: Vec<&Ensemble> = match &self.target[..] {
+        let ensembles: Vec<&Ensemble> = match &self.targets.names()[..] {
             [] => model.ensembles.iter().collect(),
             names => names.iter().map(|name| model.target(name)).collect::<Result<_, _>>()?,
         };
@@ -173,13 +188,13 @@ impl Rules {
                     of_target.push(shown);
                 }
             }
-            self.sort(&mut of_target);
-            rules.extend(of_target);
+            rules.push(of_target);
         }
-        if self.format == Format::Rules && !output.json {
+        let (rules, all) = self.sorted(rules, output);
+        if self.format == Format::Text && !output.json {
             anyhow::ensure!(
                 !self.no_measures,
-                "--format rules gives each rule its confidence: leave --no-measures out"
+                "--format text gives each rule its confidence: leave --no-measures out"
             );
             let weighted = rules.iter().map(Shown::weighted);
             let kept =
@@ -188,7 +203,8 @@ impl Rules {
             return put(&text, self.output.as_deref(), output);
         }
         let document = json!({ "extraction": extraction.to_string() });
-        self.format.write(&rules, model.names(), document, self.output.as_deref(), output)
+        let footer = footer(rules.len(), all, 0);
+        self.format.write(&rules, &footer, model.names(), document, self.output.as_deref(), output)
     }
 
     /// The data to count on; of a model's own rules none, where nothing is counted.
@@ -208,57 +224,84 @@ impl Rules {
         );
         let data = source.data(self.data.as_deref(), self.seed, output)?;
         let rules = source.rules(&data, output)?;
-        let listed = Listed { rules: rules.targets(), names: data.names(), data: Some(&data) };
+        let listed = Listed { rules: rules.targets(), names: data.names(), data: Some(&data), all: true };
         self.list(listed, json!({ "extraction": "text" }), output)
     }
 
     /// The searched rules that a model keeps.
     fn kept(&self, source: &Source, kept: &RuleModel, output: &Output) -> anyhow::Result<ExitCode> {
         let document = json!({ "extraction": "kept" });
-        let Some(data) = self.data_if_needed(source, output)? else {
-            let listed = Listed { rules: kept.rules.targets(), names: &kept.names, data: None };
+        // What was counted while learning is kept with the rules.
+        let counts = self.data.is_some() || self.split.is_some();
+        let data = if counts { self.data_if_needed(source, output)? } else { None };
+        let Some(data) = data else {
+            let listed = Listed { rules: kept.rules.targets(), names: &kept.names, data: None, all: false };
             return self.list(listed, document, output);
         };
         let rules = source.rules(&data, output)?;
-        let listed = Listed { rules: rules.targets(), names: data.names(), data: Some(&data) };
+        let listed = Listed { rules: rules.targets(), names: data.names(), data: Some(&data), all: false };
         self.list(listed, document, output)
     }
 
-    fn is_asked(&self, target: Predicate, names: &Vocabulary) -> bool {
-        let name = names.predicates.name(target);
-        self.target.is_empty() || self.target.iter().any(|asked| asked == name)
-    }
-
-    /// Lists rules with their weights, counted unless nothing is asked of the counts.
+    /// Lists rules with their weights, counted where data is given to count on. A text of rules holds priors too, unless
+    /// rules are filtered.
     fn list(&self, listed: Listed, document: serde_json::Value, output: &Output) -> anyhow::Result<ExitCode> {
-        for name in &self.target {
+        let asked = self.targets.names();
+        for name in &asked {
             listed.names.predicate(name)?;
         }
         let names = RuleNames::from(listed.names);
-        let as_text = self.format == Format::Rules && !output.json;
-        let filtered = self.min_confidence.is_some() || self.min_support.is_some() || self.split.is_some();
-        let measures = !self.no_measures && (!as_text || filtered || self.sort != Sort::Weight);
+        let as_text = self.format == Format::Text && !output.json;
+        let is_filtered = self.min_confidence.is_some()
+            || self.min_support.is_some()
+            || self.split.is_some()
+            || self.limit.is_some();
+        let with_priors = listed.all || self.priors || (as_text && !is_filtered);
+        let measures = !self.no_measures && (!as_text || is_filtered);
         let ground = listed
             .data
             .filter(|_| measures)
             .map(|data| Ground { graph: Arc::clone(data.graph(Background::Train)), data });
-        let (mut rules, mut kept) = (Vec::new(), Vec::new());
-        for set in listed.rules.iter().filter(|set| self.is_asked(set.target, listed.names)) {
+        let is_asked = |set: &&TargetRules| {
+            let name = listed.names.predicates.name(set.target);
+            asked.is_empty() || asked.iter().any(|asked| asked == name)
+        };
+        let (mut rules, mut priors) = (Vec::new(), 0);
+        for set in listed.rules.iter().filter(is_asked) {
             let mut of_target = Vec::new();
             for weighted in &set.rules {
+                if !with_priors && !weighted.rule.links_ends() {
+                    priors += 1;
+                    continue;
+                }
                 let measures = weighted.measures.map(|value| Found { value, ended: Ended::Complete });
                 let (weight, aggregation) = (Some(weighted.weight), Some(set.aggregation));
                 let shown = Shown { weight, aggregation, measures, ..Shown::new(weighted.rule.clone()) };
                 of_target.extend(self.measured(shown, ground.as_ref(), names)?);
             }
-            self.sort(&mut of_target);
-            let weighted = of_target.iter().map(Shown::weighted).collect();
-            kept.push(TargetRules::new(set.target, set.aggregation, weighted));
-            rules.extend(of_target);
+            rules.push(of_target);
         }
+        let (rules, all) = self.sorted(rules, output);
         if as_text {
+            let kept = rules.iter().map(|shown| {
+                let aggregation = shown.aggregation.unwrap_or(Aggregation::NoisyOr);
+                TargetRules::new(shown.rule.target, aggregation, vec![shown.weighted()])
+            });
             return put(&RuleSet::new(kept).to_text(listed.names), self.output.as_deref(), output);
         }
-        self.format.write(&rules, names, document, self.output.as_deref(), output)
+        let footer = footer(rules.len(), all, priors);
+        self.format.write(&rules, &footer, names, document, self.output.as_deref(), output)
     }
+}
+
+/// What a table does not list.
+fn footer(listed: usize, all: usize, priors: usize) -> String {
+    let mut footer = String::new();
+    if listed < all {
+        footer += &format!("{listed} of {} (--limit 0 lists all)\n", counted(all, "rule"));
+    }
+    if priors > 0 {
+        footer += &format!("and {} (--priors lists them)\n", counted(priors, "prior"));
+    }
+    footer
 }

@@ -6,6 +6,7 @@
 //! any split, do not compete.
 
 mod answers;
+mod calibrate;
 mod fidelity;
 mod metrics;
 mod mixing;
@@ -14,6 +15,7 @@ mod queries;
 use std::collections::BTreeMap;
 
 pub use answers::Answers;
+pub use calibrate::{Bin, Reliability, calibrate, reliability};
 pub use fidelity::fidelity;
 pub use metrics::Metrics;
 pub use mixing::choose_mixing_weights;

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::{NamedTrace, Verdict, prove};
 use crate::error::Result;
 use crate::graph::{Entity, Names, Neighbours};
-use crate::rule::{Atom, Rule, RuleNames, Term};
+use crate::rule::{Atom, Rule, RuleNames, Term, WeightedRule};
 use crate::solve::{Limits, Solver};
 
 /// How much an explanation tells.
@@ -45,10 +45,15 @@ impl Detail {
 pub struct Explanation {
     /// The score.
     pub score: f64,
+    /// The probability that it is true; none where the model has no calibration.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub probability: Option<f64>,
     /// How much of the score is soft, where soft and hard rules are blended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mixing_weight: Option<f64>,
-    /// Hard rules that were decided: all, unless only some that fire are asked for.
+    /// Priors that fire: they are part of the score, but do not link both ends and are no reason.
+    pub priors: usize,
+    /// Rules that link both ends and were decided: all, unless only some that fire are asked for.
     pub decided: usize,
     /// How many of these fire.
     pub firing: usize,
@@ -61,7 +66,16 @@ pub struct Explanation {
 impl Explanation {
     /// A score that nothing is said about yet.
     pub(crate) fn of(score: f64) -> Self {
-        Explanation { score, mixing_weight: None, decided: 0, firing: 0, rules: Vec::new(), soft: Vec::new() }
+        Explanation {
+            score,
+            probability: None,
+            mixing_weight: None,
+            priors: 0,
+            decided: 0,
+            firing: 0,
+            rules: Vec::new(),
+            soft: Vec::new(),
+        }
     }
 
     /// The first rule that fires.
@@ -99,9 +113,9 @@ pub struct RuleEvidence {
     pub rule: String,
     /// Its weight: a confidence or weight of a rule set, or the sum of the soft rules' weights that it stands for.
     pub weight: f64,
-    /// Its confidence on the facts that it is explained by.
+    /// Its confidence: support / answers.
     pub confidence: f64,
-    /// Its answers that are such facts.
+    /// Its answers that are facts.
     pub support: usize,
     /// Whether it fires; none where the time was over before that was known.
     pub fires: Option<bool>,
@@ -191,9 +205,13 @@ pub struct Explainer<'a> {
 }
 
 impl Explainer<'_> {
-    /// What a rule says of one pair, with its confidence and support.
-    pub fn rule(&self, rule: &Rule, weight: f64, pair: (Entity, Entity)) -> Result<RuleEvidence> {
-        let measures = Solver::new(rule, self.neighbours, self.limits)?.measure().value;
+    /// What a rule says of one pair, with its confidence and support: as counted before, or else on these facts.
+    pub fn rule(&self, weighted: &WeightedRule, weight: f64, pair: (Entity, Entity)) -> Result<RuleEvidence> {
+        let rule = &weighted.rule;
+        let measures = match weighted.measures {
+            Some(measures) => measures,
+            None => Solver::new(rule, self.neighbours, self.limits)?.measure().value,
+        };
         let verdict = prove(rule, self.neighbours, pair.0, pair.1, self.limits)?;
         Ok(RuleEvidence {
             rule: rule.show(self.rule_names),

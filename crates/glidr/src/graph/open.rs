@@ -15,22 +15,29 @@ impl Dataset {
     /// Opens a folder or a single file of facts, dividing it by `seed` where it is not divided.
     ///
     /// A folder holds `facts`, `train`, `valid`, `test`, each `.txt` or `.tsv`, plain or `.gz`.
-    /// Without `facts`, *train* is divided 3:1. A single file is divided 80:10:10, and its
-    /// train part 3:1.
+    /// Without `facts`, *train* is divided 3:1. A single file, also one alone in a folder and standard input (`-`), is
+    /// divided 80:10:10, and its train part 3:1. A first line that names the columns is no fact.
     pub fn open(path: impl AsRef<Path>, seed: u64) -> Result<Self> {
         let path = path.as_ref();
-        let mut builder = DatasetBuilder::new(path.display().to_string());
+        let builder = DatasetBuilder::new(path.display().to_string());
         if path.is_dir() {
-            return Self::open_folder(path, builder, seed);
+            Self::open_folder(path, builder, seed)
+        } else {
+            Self::open_file(path, builder, seed)
         }
-        read_facts(path, |fact| builder.add(Split::Train, fact)).map_err(|error| {
+    }
+
+    fn open_file(path: &Path, mut builder: DatasetBuilder, seed: u64) -> Result<Self> {
+        let report = read_facts(path, |fact| builder.add(Split::Train, fact)).map_err(|error| {
             FileKind::mistaken(path, "a file of facts", &[FileKind::Facts]).unwrap_or(error)
         })?;
         if !builder.has_background() {
             let finding = "a data file must hold at least one triple, but all lines are properties";
             return Err(Error::data(path, finding));
         }
-        builder.divide(seed)
+        let mut data = builder.divide(seed)?;
+        data.warnings.add_file(path, report);
+        Ok(data)
     }
 
     /// A data set of triples (head, predicate, tail) by name, divided by `seed` like a single file: 80:10:10,
@@ -67,16 +74,21 @@ impl Dataset {
     }
 
     fn open_folder(folder: &Path, mut builder: DatasetBuilder, seed: u64) -> Result<Self> {
-        let mut found = [false; 4];
+        let (mut found, mut reports) = ([false; 4], Vec::new());
         for split in Split::ALL {
             if let Some(path) = split_file(folder, split)? {
-                read_facts(&path, |fact| builder.add(split, fact))?;
+                let report = read_facts(&path, |fact| builder.add(split, fact))?;
+                reports.push((path, report));
                 found[split as usize] = true;
             }
         }
+        let unread = unread(folder)?;
+        if let ([false, false, false, false], [only]) = (found, &unread[..]) {
+            return Self::open_file(&folder.join(only), builder, seed);
+        }
         if !found[Split::Facts as usize] && !found[Split::Train as usize] {
-            let finding =
-                "a data folder must hold train.txt (or .tsv, .txt.gz, .tsv.gz), but this one does not";
+            let finding = "a data folder must hold train.txt (or .tsv, .txt.gz, .tsv.gz), or one such file of any name, \
+                           but this one does not";
             return Err(Error::data(folder, finding));
         }
         if !builder.has_background() {
@@ -84,7 +96,10 @@ impl Dataset {
             return Err(Error::data(folder, finding));
         }
         let mut data = builder.build(seed)?;
-        data.warnings.unread = unread(folder)?;
+        data.warnings.unread = unread;
+        for (path, report) in reports {
+            data.warnings.add_file(&path, report);
+        }
         Ok(data)
     }
 }
@@ -206,6 +221,17 @@ mod tests {
         let folder = folder(&[("train.txt", &lines), ("test.txt", "e1\tp\te9\n")]);
         let data = Dataset::open(folder.path(), 3).expect("a sound folder");
         assert_eq!(Split::ALL.map(|split| data.split(split).len()), [30, 10, 0, 1]);
+    }
+
+    #[test]
+    fn a_file_alone_in_a_folder_is_data_whatever_its_name() {
+        let lines: String = (0..40).map(|n| format!("e{n}\tp\te{} \n", n + 1)).collect();
+        let alone = folder(&[("graph.tsv", &format!("head\trelation\ttail\n{lines}")), ("notes.md", "")]);
+        let data = Dataset::open(alone.path(), 3).expect("one file");
+        assert_eq!(Split::ALL.map(|split| data.split(split).len()), [24, 8, 4, 4]);
+        let file = alone.path().join("graph.tsv").display().to_string();
+        assert_eq!(data.warnings().headers[..], std::slice::from_ref(&file)[..]);
+        assert_eq!(data.warnings().padded, [(file, 40, 2)]);
     }
 
     #[test]

@@ -18,6 +18,12 @@ impl Direction {
     /// Both, in the order of the printed results.
     pub const BOTH: [Direction; 2] = [Direction::Tail, Direction::Head];
 
+    /// The end that is known where this one is asked for.
+    #[must_use]
+    pub fn other(self) -> Self {
+        Direction::BOTH[1 - self as usize]
+    }
+
     /// The pair of the known end and a candidate.
     pub fn pair(self, known: Entity, candidate: Entity) -> (Entity, Entity) {
         match self {

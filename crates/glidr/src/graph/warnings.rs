@@ -1,9 +1,11 @@
 //! What a user should know about data that was read.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use serde::Serialize;
 
+use super::formats::tsv::FileReport;
 use super::{Dataset, Predicate, PropertyFact, Split, Triple, Vocabulary};
 
 /// What was found while a data set was read.
@@ -23,6 +25,23 @@ pub struct DataWarnings {
     pub divided_by_seed: bool,
     /// Files of the folder that look like facts but are no split, and were not read.
     pub unread: Vec<String>,
+    /// Files whose first line names the columns, and is no fact.
+    pub headers: Vec<String>,
+    /// Files with names that begin or end with a blank: how many lines have such, and the first of them.
+    pub padded: Vec<(String, usize, usize)>,
+}
+
+impl DataWarnings {
+    /// What was found in one file.
+    pub(super) fn add_file(&mut self, path: &Path, report: FileReport) {
+        let name = path.display().to_string();
+        if report.padded > 0 {
+            self.padded.push((name.clone(), report.padded, report.first_padded));
+        }
+        if report.has_header {
+            self.headers.push(name);
+        }
+    }
 }
 
 /// Facts that two splits have in common.

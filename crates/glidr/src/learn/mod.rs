@@ -9,10 +9,10 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::evaluate::{Evaluation, choose_mixing_weights};
-use crate::graph::Dataset;
-use crate::model::{MixingWeight, Model, Provenance, RuleModel, SoftModel, Training};
-use crate::predict::{Blend, Rules, Soft};
+use crate::evaluate::{Evaluation, calibrate, choose_mixing_weights};
+use crate::graph::{Background, Dataset};
+use crate::model::{Calibration, MixingWeight, Model, Provenance, RuleModel, SoftModel, Training};
+use crate::predict::{Blend, Reasoning, Rules, Soft};
 use crate::rule::{Rule, RuleSet, TargetRules};
 use crate::search::{Search, SearchReport};
 use crate::train::{Run, TrainingEnd};
@@ -124,13 +124,35 @@ impl Learner {
             if let Some(soft) = &soft {
                 model.mixing_weights = self.mixing_weights(soft, &searched.train_rules, data, progress)?;
             }
-            let (rules, train_rules) = (RuleSet::new(searched.rules), RuleSet::new(searched.train_rules));
+            let mut rules = RuleSet::new(searched.rules);
+            let mut train_rules = RuleSet::new(searched.train_rules);
+            rules.measure_linked(data.graph(Background::Train), progress)?;
+            train_rules.take_measures(&rules);
             model.rules = Some(RuleModel::new(&rules, Some(&train_rules), data.names()));
             model.search = Some(serde_json::to_value(search).expect("settings are plain values"));
             reports = searched.reports;
         }
         model.soft = soft;
+        if !progress.is_stopped() {
+            model.calibration = self.calibration(&model, data, progress)?;
+        }
         Ok((!progress.is_stopped()).then_some(Learned { model, reports }))
+    }
+
+    /// Fitted on *valid* with what has not been fitted to it.
+    fn calibration(
+        &self,
+        model: &Model,
+        data: &Dataset,
+        progress: &dyn Progress,
+    ) -> Result<Option<Calibration>> {
+        let reasoning = Reasoning { train_only: true, ..Reasoning::default() };
+        let evaluation = Evaluation {
+            allow_reflexive: self.search.allow_reflexive,
+            seed: self.training.seed,
+            ..Evaluation::default()
+        };
+        calibrate(model.on_with(data, reasoning)?.predictor(), data, evaluation, progress)
     }
 
     /// Chosen on *valid* with what has not been fitted to it; every target has 0 where *valid* has no facts.

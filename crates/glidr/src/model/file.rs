@@ -6,7 +6,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::soft_file::SoftHeader;
-use super::{Container, MixingWeight, Model, Provenance, RuleModel, Training};
+use super::{Calibration, Container, MixingWeight, Model, Provenance, RuleModel, Training};
 use crate::error::{Error, Result};
 use crate::graph::{Names, Vocabulary};
 use crate::rule::RuleSet;
@@ -25,6 +25,7 @@ struct Header {
     soft: Option<SoftHeader>,
     rules: Option<RulesHeader>,
     mixing_weights: Vec<MixingWeight>,
+    calibration: Option<Calibration>,
     targets: Vec<String>,
 }
 
@@ -55,6 +56,7 @@ impl Model {
             soft: self.soft.as_ref().map(|soft| soft.store(&mut tensors)),
             rules: self.rules.as_ref().map(|rules| rules.store(&mut texts)).transpose()?,
             mixing_weights: self.mixing_weights.clone(),
+            calibration: self.calibration.clone(),
             targets: self.targets.clone(),
         };
         header.check().map_err(Error::Mismatch)?;
@@ -75,8 +77,8 @@ impl Model {
             (None, _) => None,
         };
         let rules = file.header.rules.take().map(|names| names.read(path, &mut file)).transpose()?;
-        let Header { provenance, settings, mixing_weights, targets, .. } = file.header;
-        Ok(Model { soft, rules, mixing_weights, search: settings.search, targets, provenance })
+        let Header { provenance, settings, mixing_weights, calibration, targets, .. } = file.header;
+        Ok(Model { soft, rules, mixing_weights, calibration, search: settings.search, targets, provenance })
     }
 }
 
@@ -93,6 +95,9 @@ impl Header {
                     return Err(format!("{what} must be from 0 to 1, but one of “{target}” is {number}"));
                 }
             }
+        }
+        if let Some(calibration) = &self.calibration {
+            calibration.check()?;
         }
         Ok(())
     }

@@ -2,6 +2,7 @@
 //!
 //! In: what training and search found. Out: a [`Model`] that is saved and opened; docs/model-file.md has its format.
 
+mod calibration;
 pub mod container;
 mod extract;
 mod file;
@@ -13,6 +14,8 @@ mod training;
 use std::borrow::Cow;
 use std::fmt;
 
+pub(crate) use calibration::logistic;
+pub use calibration::{Calibration, Coefficients, Evidence, FEATURES, TargetCalibration};
 pub(crate) use container::{Container, Tensor};
 pub use extract::Extraction;
 pub use rules::RuleModel;
@@ -67,6 +70,14 @@ pub struct NamedRule {
     pub measures: Option<Measures>,
 }
 
+impl NamedRule {
+    /// What it is sorted by: support / (answers + 5), confidence where little evidence counts little; its weight where
+    /// nothing was counted.
+    pub fn value(&self) -> f64 {
+        self.measures.map_or(self.weight.max(), |measures| measures.smoothed_confidence(Measures::SMOOTHING))
+    }
+}
+
 impl fmt::Display for NamedRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
@@ -94,6 +105,8 @@ pub struct Model {
     pub rules: Option<RuleModel>,
     /// How both are blended, target by target.
     pub mixing_weights: Vec<MixingWeight>,
+    /// How probabilities are read; none where *valid* had no facts to learn that from.
+    pub calibration: Option<Calibration>,
     /// How the rules were searched.
     pub search: Option<serde_json::Value>,
     /// The names of the predicates it was told to learn; all where there are none.
@@ -109,6 +122,7 @@ impl Model {
             soft: None,
             rules: None,
             mixing_weights: Vec::new(),
+            calibration: None,
             search: None,
             targets: Vec::new(),
             provenance,
@@ -157,8 +171,8 @@ impl Model {
         targets
     }
 
-    /// The searched rules of a target, best first. Without searched rules, those that its soft
-    /// rules stand for, by top-p with p = 0.25.
+    /// The searched rules of a target that link X and Y, best first: by support / (answers + 5). Without searched rules,
+    /// those that its soft rules stand for, by top-p with p = 0.25.
     ///
     /// ```
     /// use glidr::{Dataset, Learner, Method};
@@ -184,11 +198,14 @@ impl Model {
             }
             (None, None) => (Vec::new(), Cow::Owned(Vocabulary::default())),
         };
-        let named = move |WeightedRule { rule, weight, measures }| NamedRule {
+        let named = |WeightedRule { rule, weight, measures }| NamedRule {
             text: rule.show(RuleNames::from(names.as_ref())),
             weight,
             measures,
         };
-        Ok(rules.into_iter().map(named))
+        let linked = rules.into_iter().filter(|weighted| weighted.rule.links_ends());
+        let mut named: Vec<NamedRule> = linked.map(named).collect();
+        named.sort_by(|a, b| b.value().total_cmp(&a.value()));
+        Ok(named.into_iter())
     }
 }

@@ -3,6 +3,7 @@
 use super::top_k::top_k_within;
 use super::{Comparison, FilteredQuery, TIE, TargetPredictor, compare_scores};
 use crate::graph::{Entity, Query};
+use crate::model::Evidence;
 use crate::solve::Ended;
 
 /// A target whose hard and soft rules are ready.
@@ -126,6 +127,16 @@ impl TargetPredictor for BlendTarget<'_> {
     fn compare(&mut self, queries: &[FilteredQuery]) -> Vec<Vec<Comparison>> {
         let first = |comparisons: Vec<Vec<Comparison>>| comparisons.iter().map(|of| of[0]).collect();
         self.compare_mixed(queries).into_iter().map(first).collect()
+    }
+
+    fn evidence(&mut self, query: Query, candidates: &[Entity]) -> Vec<Evidence> {
+        let soft = self.scores(query, candidates);
+        let mut evidence = match &mut self.rules {
+            Some(rules) => rules.evidence(query, candidates),
+            None => vec![Evidence::default(); candidates.len()],
+        };
+        evidence.iter_mut().zip(soft).for_each(|(evidence, soft)| evidence.soft = soft);
+        evidence
     }
 
     fn ended(&self) -> Ended {

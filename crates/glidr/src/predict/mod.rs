@@ -6,8 +6,11 @@
 
 mod blend;
 mod blend_target;
+mod calibrated;
 mod compare;
+mod complete;
 mod exhaustive;
+mod guard;
 mod reasoner;
 mod rules;
 mod soft;
@@ -15,9 +18,13 @@ mod top_k;
 
 pub use blend::Blend;
 pub(crate) use blend_target::BlendTarget;
+pub(crate) use calibrated::features_of;
+pub use calibrated::{Calibrated, TOP, with_features};
 pub(crate) use compare::compare_scores;
 pub use compare::{Comparison, FilteredQuery, TIE};
+pub use complete::{Completion, NewFact};
 pub use exhaustive::Exhaustive;
+pub use guard::Guard;
 pub use reasoner::{Prediction, Reasoner, Reasoning, Scoring};
 pub use rules::Rules;
 pub use soft::{MessagePassing, Soft, SoftTarget};
@@ -26,6 +33,7 @@ pub use top_k::{Answer, top_k};
 use crate::error::Result;
 use crate::explain::{Detail, Explanation};
 use crate::graph::{Entity, Predicate, Query, Triple};
+use crate::model::Evidence;
 use crate::solve::Ended;
 
 /// Scores candidates for the missing end of a query. Predicates have the data's numbers.
@@ -110,6 +118,12 @@ pub trait TargetPredictor {
     /// Scores from the first to the second number tie with this one.
     fn tie_range(&self, score: f64) -> [f64; 2] {
         compare::tie_range(score)
+    }
+
+    /// What speaks for each of these candidates.
+    fn evidence(&mut self, query: Query, candidates: &[Entity]) -> Vec<Evidence> {
+        let scores = self.scores(query, candidates);
+        scores.into_iter().map(|soft| Evidence { soft, ..Evidence::default() }).collect()
     }
 
     /// How exact evaluation ended so far: after a limit, scores may lack a rule's part.

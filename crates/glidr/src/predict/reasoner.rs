@@ -2,15 +2,15 @@
 //!
 //! In: a [`Model`] and a [`Dataset`]. Out: a [`Reasoner`], which predicts and explains.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{Blend, MessagePassing, Predictor, Rules, Soft, top_k};
+use super::{Blend, Calibrated, Guard, MessagePassing, Predictor, Rules, Soft, features_of, with_features};
 use crate::error::{Error, Result};
 use crate::explain::{Detail, Explanation};
-use crate::graph::{Background, Dataset, Direction, Entity, Predicate, Query, Split};
+use crate::graph::{Background, Dataset, Direction, Entity, Kinds, Predicate, Query, Split};
 use crate::infer::Engine;
 use crate::model::{Extraction, Model};
+use crate::rule::RuleSet;
 use crate::solve::{Ended, Limits};
 
 /// How candidates are scored.
@@ -66,6 +66,9 @@ pub struct Prediction {
     pub entity: String,
     /// Its score, which orders the candidates of one query.
     pub score: f64,
+    /// The probability that it is true; none where the model has no calibration for this scoring. True facts that are
+    /// missing from the data count as false, so it errs low.
+    pub probability: Option<f64>,
     /// The split that holds it already, if one does.
     pub split: Option<Split>,
 }
@@ -79,8 +82,7 @@ pub struct Reasoner<'a> {
     pub scoring: Scoring,
     /// How many searched rules name something that the data lacks, and are left out.
     pub rules_left_out: usize,
-    /// Searched rules that count.
-    pub rules: usize,
+    searched: Option<RuleSet>,
     lacking: Vec<String>,
     predictor: Box<dyn Predictor + 'a>,
 }
@@ -121,7 +123,7 @@ impl Model {
             reasoning,
             scoring,
             rules_left_out: 0,
-            rules: 0,
+            searched: None,
             lacking: Vec::new(),
             predictor: Box::new(Rules::new(&[], data)),
         };
@@ -165,9 +167,9 @@ impl<'a> Reasoner<'a> {
             )));
         }
         self.rules_left_out = found.left_out;
-        self.rules = found.rules.len();
         let Reasoning { background, limits, .. } = self.reasoning;
         let rules = Rules::with(found.rules.targets(), self.data, background, limits);
+        self.searched = Some(found.rules);
         if self.model.targets.is_empty() {
             return Ok(rules);
         }
@@ -176,9 +178,36 @@ impl<'a> Reasoner<'a> {
         Ok(rules.only(&targets))
     }
 
+    /// The data it answers on.
+    pub fn data(&self) -> &'a Dataset {
+        self.data
+    }
+
+    /// How the model is used.
+    pub fn reasoning(&self) -> Reasoning {
+        self.reasoning
+    }
+
+    /// The searched rules that it answers by, under the data's numbers.
+    pub fn searched_rules(&self) -> Option<&RuleSet> {
+        self.searched.as_ref()
+    }
+
     /// What scores candidates.
     pub fn predictor(&self) -> &dyn Predictor {
         self.predictor.as_ref()
+    }
+
+    /// How many searched rules link X and Y, on average over the targets that have some.
+    pub fn rules_per_target(&self) -> f64 {
+        let Some(rules) = &self.searched else { return 0.0 };
+        rules.bare().filter(|rule| rule.links_ends()).count() as f64 / rules.targets().len().max(1) as f64
+    }
+
+    /// What reads probabilities; none where the model has no calibration, or was calibrated for another scoring.
+    pub fn calibrated(&self) -> Option<Calibrated<'_>> {
+        let calibration = self.model.calibration.as_ref().filter(|_| self.scoring == self.model.scoring())?;
+        Some(Calibrated { predictor: self.predictor.as_ref(), calibration, data: self.data })
     }
 
     /// Predicates and properties of the soft rules that the data lacks: they hold nowhere there.
@@ -209,7 +238,8 @@ impl<'a> Reasoner<'a> {
         }
     }
 
-    /// The `k` best answers that something speaks for and the background does not hold, best first.
+    /// The `k` best answers that something speaks for and no split but *test* holds, best first. An entity that has
+    /// other roles in the graph than the predicate's answers is none.
     pub fn predict(
         &self,
         target: &str,
@@ -222,19 +252,21 @@ impl<'a> Reasoner<'a> {
 
     /// The `k` best answers to a query, facts of the background too where these are wanted; and how evaluation ended.
     pub fn answers(&self, query: Query, k: usize, known_too: bool) -> Result<(Vec<Prediction>, Ended)> {
-        let known = known_answers(query, self.data);
-        let irreflexive = !self.reasoning.allow_reflexive
-            && self.data.irreflexive().get(query.predicate.index()).copied().unwrap_or(false);
-        let splits = self.reasoning.background.splits();
-        let is_known = |entity| known.get(&entity).is_some_and(|split| splits.contains(split));
-        let allowed = |entity| !(irreflexive && entity == query.known) && (known_too || !is_known(entity));
-        let mut target = self.predictor.target(query.predicate, irreflexive)?;
-        let answers = top_k(target.as_mut(), query, k, &allowed);
+        let guard = self.guard(query.predicate);
+        let held = guard.held(query);
+        let is_known = |entity: Entity| held.get(&entity).is_some_and(|&split| guard.is_known(split));
+        let allowed = |entity: Entity| guard.admits(query, entity) && (known_too || !is_known(entity));
+        let known_answers = held.keys().filter(|&&entity| is_known(entity)).count();
+        let mut target = self.predictor.target(query.predicate, guard.irreflexive())?;
+        let mut ranked = with_features(target.as_mut(), query, k, &allowed, known_answers);
+        let probabilities = self.calibrated().map(|calibrated| calibrated.probabilities(query, &ranked));
+        ranked.truncate(k);
         let names = &self.data.names().entities;
-        let named = answers.into_iter().filter(|answer| answer.score > 0.0).map(|answer| Prediction {
+        let named = ranked.into_iter().enumerate().map(|(place, (answer, _))| Prediction {
             entity: names.name(answer.entity).to_owned(),
             score: answer.score,
-            split: known.get(&answer.entity).copied(),
+            probability: probabilities.as_ref().map(|probabilities| probabilities[place]),
+            split: held.get(&answer.entity).copied(),
         });
         Ok((named.collect(), target.ended()))
     }
@@ -247,20 +279,31 @@ impl<'a> Reasoner<'a> {
     /// The same in as much detail as is wanted.
     pub fn explain_with(&self, target: &str, head: &str, tail: &str, detail: &Detail) -> Result<Explanation> {
         let query = self.query(target, Some(head), None)?;
-        self.predictor.explain(query, self.data.names().entity(tail)?, detail)
+        let candidate = self.data.names().entity(tail)?;
+        let explanation = self.predictor.explain(query, candidate, detail)?;
+        Ok(Explanation { probability: self.probability(query, candidate)?, ..explanation })
     }
-}
 
-/// The known answers of a query, with the first split that each is in.
-fn known_answers(query: Query, data: &Dataset) -> BTreeMap<Entity, Split> {
-    let mut known = BTreeMap::new();
-    for split in Split::ALL {
-        for &fact in data.split(split) {
-            let (asked, answer) = Query::of(fact, query.direction);
-            if asked == query {
-                known.entry(answer).or_insert(split);
-            }
-        }
+    /// The probability that a candidate is true; where it makes a fact of the background, without that fact.
+    fn probability(&self, query: Query, candidate: Entity) -> Result<Option<f64>> {
+        let Some(calibrated) = self.calibrated() else { return Ok(None) };
+        let without = self.predictor.without(query.fact(candidate))?;
+        let predictor = without.as_deref().unwrap_or(self.predictor.as_ref());
+        let guard = self.guard(query.predicate);
+        let held = guard.held(query);
+        let is_known = |entity: Entity| held.get(&entity).is_some_and(|&split| guard.is_known(split));
+        let allowed = |entity: Entity| guard.admits(query, entity) && !is_known(entity);
+        let others = held.keys().filter(|&&entity| entity != candidate && is_known(entity)).count();
+        let mut target = predictor.target(query.predicate, guard.irreflexive())?;
+        let features = features_of(target.as_mut(), query, candidate, &allowed, others);
+        let coefficients = calibrated.coefficients(query.predicate, query.direction);
+        let read = |features| calibrated.calibration.probability(coefficients, &features);
+        Ok(Some(features.map_or(0.0, read)))
     }
-    known
+
+    fn guard(&self, target: Predicate) -> Guard<'a> {
+        let Reasoning { background, allow_reflexive, .. } = self.reasoning;
+        let kinds = Kinds::of(self.data.graph(background).neighbours());
+        Guard::new(self.data, background, &kinds, target, allow_reflexive)
+    }
 }

@@ -9,6 +9,7 @@ use super::{Predictor, TargetPredictor};
 use crate::error::Result;
 use crate::explain::{Detail, Explainer, Explanation};
 use crate::graph::{Background, Dataset, Direction, Entity, KnowledgeGraph, Predicate, Query, Triple};
+use crate::model::Evidence;
 use crate::rule::{Aggregator, TargetRules};
 use crate::solve::{Ended, Limits, Solver};
 
@@ -71,6 +72,7 @@ impl Predictor for Rules<'_> {
             solvers: solvers.into_iter().flatten().collect::<Result<_>>()?,
             entities: self.graph.entities(),
             ended: Ended::Complete,
+            latest: None,
         }))
     }
 
@@ -93,8 +95,13 @@ impl Predictor for Rules<'_> {
             limits: detail.limits,
         };
         let (head, tail) = query.direction.pair(query.known, candidate);
-        // Those of the highest weight first; only what is told is counted.
-        for number in rules.that_count(query.direction) {
+        let counts: Vec<usize> = rules.that_count(query.direction);
+        for &number in counts.iter().filter(|&&number| !rules.rules[number].rule.links_ends()) {
+            let fires = self.solver(rules, number, detail.limits)?.holds(head, tail).value;
+            explanation.priors += usize::from(fires);
+        }
+        // The most confident first; only what is told is counted.
+        for number in rules.linked_by_confidence().into_iter().filter(|number| counts.contains(number)) {
             if detail.max_failing == 0 && !explanation.wants(true, detail) {
                 break;
             }
@@ -102,7 +109,7 @@ impl Predictor for Rules<'_> {
             if explanation.wants(fires, detail) {
                 let weighted = &rules.rules[number];
                 let weight = weighted.weight.of(query.direction);
-                explanation.add_rule(explainer.rule(&weighted.rule, weight, (head, tail))?, detail);
+                explanation.add_rule(explainer.rule(weighted, weight, (head, tail))?, detail);
             } else {
                 explanation.count(fires);
             }
@@ -117,15 +124,28 @@ struct RulesTarget<'a> {
     solvers: Vec<Solver<'a>>,
     entities: usize,
     ended: Ended,
+    /// What the latest query found: it is asked for scores, and then for evidence.
+    latest: Option<(Query, Fired)>,
 }
 
-impl TargetPredictor for RulesTarget<'_> {
-    fn entities(&self) -> usize {
-        self.entities
+/// What fires for a query, by entity.
+struct Fired {
+    scores: Vec<f64>,
+    evidence: Vec<Evidence>,
+}
+
+impl RulesTarget<'_> {
+    fn fired(&mut self, query: Query) -> &Fired {
+        if self.latest.as_ref().is_none_or(|(asked, _)| *asked != query) {
+            let fired = self.fire(query);
+            self.latest = Some((query, fired));
+        }
+        &self.latest.as_ref().expect("just asked").1
     }
 
-    fn scores(&mut self, query: Query, candidates: &[Entity]) -> Vec<f64> {
-        let Some(rules) = self.rules else { return vec![0.0; candidates.len()] };
+    fn fire(&mut self, query: Query) -> Fired {
+        let mut evidence = vec![Evidence::default(); self.entities];
+        let Some(rules) = self.rules else { return Fired { scores: vec![0.0; self.entities], evidence } };
         let mut aggregator = Aggregator::new(rules.aggregation, self.entities);
         let weights: Vec<f64> = rules.rules.iter().map(|rule| rule.weight.of(query.direction)).collect();
         for rule in rules.that_count(query.direction) {
@@ -136,12 +156,30 @@ impl TargetPredictor for RulesTarget<'_> {
             if found.ended != Ended::Complete {
                 self.ended = found.ended;
             }
+            let contribution = rules.aggregation.contribution(weights[rule]);
             for entity in found.value {
                 aggregator.fire(entity.index(), rule, weights[rule]);
+                let Evidence { sum, best, .. } = &mut evidence[entity.index()];
+                (*sum, *best) = (*sum + contribution, best.max(contribution));
             }
         }
-        let scores = aggregator.scores(&weights);
-        candidates.iter().map(|candidate| scores[candidate.index()]).collect()
+        Fired { scores: aggregator.scores(&weights), evidence }
+    }
+}
+
+impl TargetPredictor for RulesTarget<'_> {
+    fn entities(&self) -> usize {
+        self.entities
+    }
+
+    fn scores(&mut self, query: Query, candidates: &[Entity]) -> Vec<f64> {
+        let fired = self.fired(query);
+        candidates.iter().map(|candidate| fired.scores[candidate.index()]).collect()
+    }
+
+    fn evidence(&mut self, query: Query, candidates: &[Entity]) -> Vec<Evidence> {
+        let fired = self.fired(query);
+        candidates.iter().map(|candidate| fired.evidence[candidate.index()]).collect()
     }
 
     fn ended(&self) -> Ended {

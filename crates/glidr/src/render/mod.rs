@@ -4,7 +4,10 @@
 
 mod dot;
 mod layout;
+mod reliability;
 mod svg;
+
+pub use reliability::reliability_diagram;
 
 use crate::rule::{Atom, Literal, Rule, RuleNames, Term};
 

@@ -159,6 +159,38 @@ impl Rule {
         })
     }
 
+    /// Whether the body links X and Y: by literals from variable to variable, or by a constant for one end and
+    /// something asked of the other.
+    pub fn links_ends(&self) -> bool {
+        let atoms = || self.body.iter().map(|literal| &literal.atoms);
+        let mut reached = BTreeSet::from([Term::X]);
+        loop {
+            let before = reached.len();
+            for of_literal in atoms() {
+                let touches = |atom: &Atom| {
+                    let variables = atom.variables();
+                    variables.len() == 2 && variables.iter().any(|term| reached.contains(term))
+                };
+                if of_literal.iter().all(touches) {
+                    reached.extend(of_literal.iter().flat_map(|atom| atom.variables()));
+                }
+            }
+            if reached.len() == before {
+                break;
+            }
+        }
+        let is_named = |end: Term| {
+            atoms().any(|of| of.iter().all(|atom| matches!(atom, Atom::Is(term, _) if *term == end)))
+        };
+        let is_asked = |end: Term| {
+            let asks = |atom: &Atom| !matches!(atom, Atom::Is(..)) && atom.variables().contains(&end);
+            atoms().any(|of| of.iter().any(asks))
+        };
+        reached.contains(&Term::Y)
+            || (is_named(Term::X) && is_asked(Term::Y))
+            || (is_named(Term::Y) && is_asked(Term::X))
+    }
+
     /// Whether `predicate` stands in the body.
     pub fn uses(&self, predicate: Predicate) -> bool {
         let atoms = self.body.iter().flat_map(|literal| &literal.atoms);

@@ -3,11 +3,11 @@
 //! In: a text as docs/rules.md has it, and the names of some data. Out: a [`RuleSet`], which prints as a text that is
 //! read back as the very same set.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
 use super::printer::quoted_argument;
-use super::{Aggregation, Clause, Rule, RuleNames, TargetRules, WeightedRule, parse_rules};
+use super::{Aggregation, Clause, Measures, Rule, RuleNames, TargetRules, WeightedRule, parse_rules};
 use crate::error::{Error, Result};
 use crate::graph::{Predicate, Vocabulary};
 use crate::util::atomic_file;
@@ -57,6 +57,13 @@ impl RuleSet {
     /// All rules that have a weight, to be changed.
     pub(crate) fn rules_mut(&mut self) -> impl Iterator<Item = &mut WeightedRule> {
         self.targets.iter_mut().flat_map(|target| &mut target.rules)
+    }
+
+    /// Takes over what was counted of the same rules in another set.
+    pub(crate) fn take_measures(&mut self, other: &RuleSet) {
+        let counted: HashMap<&Rule, Measures> =
+            other.rules().filter_map(|weighted| Some((&weighted.rule, weighted.measures?))).collect();
+        self.rules_mut().for_each(|weighted| weighted.measures = counted.get(&weighted.rule).copied());
     }
 
     /// The rules that were written without a number, and must be counted before they count: see

@@ -20,6 +20,11 @@ impl WeightedRule {
         WeightedRule { rule, weight: weight.into(), measures: None }
     }
 
+    /// Its confidence: support / answers as counted; where nothing was counted, its weight.
+    pub fn confidence(&self) -> f64 {
+        self.measures.map_or(self.weight.max(), |measures| measures.confidence())
+    }
+
     /// A rule whose weight is the smoothed confidence that was counted.
     pub fn of_measures(rule: Rule, measures: Measures) -> Self {
         let weight = measures.smoothed_confidence(Measures::SMOOTHING).into();
@@ -50,6 +55,15 @@ impl TargetRules {
             by_max.then_with(|| by_weights(a, b)).then_with(|| a.measures.cmp(&b.measures))
         });
         TargetRules { target, aggregation, rules }
+    }
+
+    /// The rules that link X and Y, by their places, most confident first; one of which nothing was counted by its weight.
+    pub fn linked_by_confidence(&self) -> Vec<usize> {
+        let mut places: Vec<usize> =
+            (0..self.rules.len()).filter(|&place| self.rules[place].rule.links_ends()).collect();
+        let confidence = |place: usize| self.rules[place].confidence();
+        places.sort_by(|&a, &b| confidence(b).total_cmp(&confidence(a)));
+        places
     }
 
     /// The rules that count in a direction, by their places, highest weight first.

@@ -15,7 +15,7 @@ use crate::rule::{Aggregation, TargetRules, Weight, WeightedRule};
 use crate::solve::Ended;
 
 /// The L2 strengths that are tried, strongest first: each fit goes on from the one before.
-const L2S: [f64; 4] = [100.0, 20.0, 5.0, 1.0];
+const L2S: [f64; 3] = [20.0, 5.0, 1.0];
 /// A target's own queries are joined by so many that count as the mean of all targets: few queries of its own must
 /// not decide alone.
 pub(super) const SHARED_QUERIES: f64 = 100.0;
@@ -31,6 +31,8 @@ pub(super) struct Tried {
     trials: Vec<Trial>,
     /// Bodies that were counted.
     pub counted: usize,
+    /// Rules that those that are tried were taken from.
+    pub pooled: usize,
     /// How the proposals ended.
     pub ended: Ended,
 }
@@ -66,7 +68,8 @@ impl Tried {
             last = Some((part.places.len(), found));
         }
         let valid_queries = sample.valid_queries();
-        let mut tried = Tried { target, pool, valid_queries, trials, counted: 0, ended: Ended::Complete };
+        let mut tried =
+            Tried { target, pool, valid_queries, trials, counted: 0, pooled: 0, ended: Ended::Complete };
         tried.fit_to_valid(sample, aggregation);
         tried
     }
@@ -193,7 +196,7 @@ pub(super) fn choose(tried: Vec<Tried>, aggregation: Option<Aggregation>, names:
         let report = SearchReport {
             target: names.predicates.name(tried.target).to_owned(),
             counted: tried.counted,
-            pool: tried.pool.rules.len(),
+            pool: tried.pooled,
             rules: train_and_valid.rules.len(),
             aggregation: trials[0].aggregation,
             kinds: trials.map(|trial| trial.kind),
@@ -248,6 +251,7 @@ mod tests {
                 ranked(Aggregation::Sum, [sum, Vec::new()]),
             ],
             counted: 0,
+            pooled: 0,
             ended: Ended::Complete,
         };
         let by_luck = vec![1.0, 0.25, 0.25, 0.5, 0.5, 0.5, 0.5, 1.0];

@@ -38,7 +38,7 @@ use crate::solve::{Ended, Limits, Solver};
 use crate::util::progress::{Progress, Stage};
 
 /// Grows whenever the same settings find other rules: figures kept from an older one are no longer of this search.
-pub const REVISION: u32 = 5;
+pub const REVISION: u32 = 6;
 
 /// Where bodies are evaluated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -62,9 +62,12 @@ pub struct Search {
     pub smoothing: f64,
     /// Facts that a rule must find at least, asked for tails and for heads.
     pub min_support: usize,
-    /// Plain rules of a target, at most; half as many may be similarity paths or need several groundings, and half as many
-    /// may be endpoint patterns.
-    pub max_rules: usize,
+    /// Rules of a target that are kept, at most; as many more may be priors, which do not link X and Y. 0 keeps all that
+    /// get some weight. Where not given 30, or for a target with many facts one for every 50 of them, up to 100.
+    pub max_rules: Option<usize>,
+    /// Plain rules of a target that these are taken from, at most; half as many may be similarity paths or need several
+    /// groundings, and half as many may be endpoint patterns.
+    pub max_pool: usize,
     /// Conjunctions of two of them, at most.
     pub max_conjunctions: usize,
     /// Paths of one or two steps that are counted, at most; those that link most facts first.
@@ -100,7 +103,8 @@ impl Default for Search {
         Search {
             smoothing: 5.0,
             min_support: 2,
-            max_rules: 1200,
+            max_rules: None,
+            max_pool: 1200,
             max_conjunctions: 500,
             max_paths: 1250,
             similarity_paths: true,
@@ -135,7 +139,7 @@ pub struct SearchReport {
     pub target: String,
     /// Bodies that were counted.
     pub counted: usize,
-    /// Rules that weights were fitted for, conjunctions included.
+    /// Rules that the kept ones were taken from, conjunctions included.
     pub pool: usize,
     /// Rules kept.
     pub rules: usize,

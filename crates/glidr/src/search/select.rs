@@ -5,6 +5,8 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use super::body::{Body, Kind};
+use super::evaluate::QuerySample;
+use super::weigh::{Offer, take_greedily};
 use crate::rule::{MAX_VARIABLES, Rule, Term, Weight};
 
 /// A body with what was counted of it.
@@ -25,13 +27,13 @@ impl Counted {
     }
 }
 
-/// The best bodies, most confident first: at most `max_rules` that are plain, and half as many of every other kind, so
+/// The best bodies, most confident first: at most `max_pool` that are plain, and half as many of every other kind, so
 /// that none takes the place of a plain one.
-pub(super) fn best(counted: &[Counted], max_rules: usize) -> Vec<Counted> {
+pub(super) fn best(counted: &[Counted], max_pool: usize) -> Vec<Counted> {
     let mut kept = Vec::new();
     for kind in Kind::ALL {
         let of_kind = counted.iter().filter(|counted| counted.body.kind() == kind).copied().collect();
-        kept.extend(best_of_kind(of_kind, if kind == Kind::Plain { max_rules } else { max_rules / 2 }));
+        kept.extend(best_of_kind(of_kind, if kind == Kind::Plain { max_pool } else { max_pool / 2 }));
     }
     kept.sort_by(Counted::order);
     kept
@@ -245,6 +247,27 @@ impl Pool {
                 self.rules.push(Pooled { parts: (i, Some(j)), confidence, kind, fires });
             }
         }
+    }
+
+    /// Keeps at most `max_rules` rules that link X and Y and as many priors: those that together rank the training
+    /// queries best.
+    pub fn keep_best(&mut self, sample: &QuerySample, max_rules: usize) {
+        let rules: Vec<Rule> = (0..self.rules.len()).map(|number| self.rule(number)).collect();
+        let offers: Vec<Offer> = rules
+            .iter()
+            .zip(&self.rules)
+            .map(|(rule, Pooled { fires, .. })| Offer {
+                fires,
+                is_linked: rule.links_ends(),
+                literals: rule.body().len(),
+            })
+            .collect();
+        let mut kept = vec![false; rules.len()];
+        for taken in take_greedily(&offers, sample, max_rules) {
+            kept[taken] = true;
+        }
+        let mut kept = kept.into_iter();
+        self.rules.retain(|_| kept.next() == Some(true));
     }
 
     /// The rule of a number as logic.

@@ -22,6 +22,10 @@ const PROPOSING_FACTS: usize = 1000;
 const MAX_ANSWERS: usize = 120;
 /// Links that all bodies follow when they are counted, at most: about a minute's work.
 const MAX_LINKS: usize = 20_000_000_000;
+/// Rules that are kept of a target where nothing is said: so many of one with few facts, and of one with many, which
+/// has one rule for so many facts.
+const MAX_RULES: (usize, usize) = (30, 100);
+const FACTS_PER_RULE: usize = 50;
 /// Single rules that conjunctions are made of, the most confident.
 const CONJOINED: usize = 800;
 /// The groundings that a path of several steps is counted with, at least.
@@ -246,7 +250,7 @@ impl TargetSearch<'_, '_> {
     /// Selects the best bodies, fires them, adds conjunctions and tries all aggregations of them.
     fn select(mut self) -> Tried {
         let search = self.context.search;
-        let kept = best(&self.counted, search.max_rules);
+        let kept = best(&self.counted, search.max_pool);
         let mut fires = self.fires(&kept);
         let single = kept
             .into_iter()
@@ -264,9 +268,15 @@ impl TargetSearch<'_, '_> {
             min_support: search.min_support,
             smoothing: search.smoothing,
         };
-        let pool = Pool::new(single, &counting, conjunctions);
+        let mut pool = Pool::new(single, &counting, conjunctions);
+        let pooled = pool.rules.len();
+        let many = (self.pairs.len() / FACTS_PER_RULE).clamp(MAX_RULES.0, MAX_RULES.1);
+        let max_rules = search.max_rules.unwrap_or(many);
+        if max_rules > 0 {
+            pool.keep_best(&self.sample, max_rules);
+        }
         let mut tried = Tried::new(self.target, pool, &self.sample, search.aggregation);
-        (tried.counted, tried.ended) = (self.bodies, self.ended);
+        (tried.counted, tried.pooled, tried.ended) = (self.bodies, pooled, self.ended);
         tried
     }
 

@@ -3,12 +3,16 @@
 //! A rule is never credited with the fact it is asked about: where `p(a, b)` is a fact and the body
 //! looks up `p`, the pair counts as an answer only if the body holds without that fact.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use rayon::prelude::*;
 use serde::Serialize;
 
 use super::{Found, Limits, Solver};
 use crate::error::Result;
 use crate::graph::{Entity, KnowledgeGraph, Neighbours, Triple};
 use crate::rule::{Measures, Rule, RuleSet, WeightedRule, share};
+use crate::util::progress::{Progress, Stage};
 
 /// How well a rule's answers meet facts that were held out.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -37,21 +41,28 @@ impl Solver<'_> {
 
     /// Counts the rule on the facts it is evaluated on; after a limit, what was found until then.
     pub fn measure(&self) -> Found<Measures> {
-        let found = self.leave_one_out_answers();
         let target = self.rule.target;
-        let fact =
-            |&&(head, tail): &&(Entity, Entity)| self.facts.holds(Triple { head, predicate: target, tail });
-        let value = Measures {
-            support: found.value.iter().filter(fact).count(),
-            body: found.value.len(),
-            pca_body: found
-                .value
-                .iter()
-                .filter(|(head, _)| !self.facts.tails(target, *head).is_empty())
-                .count(),
-            facts: self.facts.count(target),
-        };
-        Found { value, ended: found.ended }
+        let may_hold_by_itself = self.rule.uses(target);
+        let facts = self.facts.count(target);
+        let mut value = Measures { support: 0, body: 0, pca_body: 0, facts };
+        let ended = self.each_head(&mut |head, tails| {
+            let known = self.facts.tails(target, head);
+            let mut answers = tails.len();
+            for &tail in tails.iter().filter(|tail| known.binary_search(tail).is_ok()) {
+                let tail = Entity(tail);
+                let fact = Triple { head, predicate: target, tail };
+                if may_hold_by_itself && !self.holds_without(head, tail, fact).value {
+                    answers -= 1;
+                } else {
+                    value.support += 1;
+                }
+            }
+            value.body += answers;
+            if !known.is_empty() {
+                value.pca_body += answers;
+            }
+        });
+        Found { value, ended }
     }
 
     /// Counts the rule against held-out facts of its target.
@@ -80,6 +91,20 @@ impl RuleSet {
             let found = rule.measure(graph.neighbours(), limits)?;
             let weighted = WeightedRule::of_measures(rule, found.value);
             Ok(WeightedRule { measures: found.complete(), ..weighted })
+        })
+    }
+
+    /// Counts every rule that links X and Y on the graph's facts; `progress` is told how many are done.
+    pub(crate) fn measure_linked(&mut self, graph: &KnowledgeGraph, progress: &dyn Progress) -> Result<()> {
+        let linked: Vec<&mut WeightedRule> =
+            self.rules_mut().filter(|weighted| weighted.rule.links_ends()).collect();
+        let (all, done) = (linked.len(), AtomicUsize::new(0));
+        linked.into_par_iter().try_for_each(|weighted| {
+            if !progress.is_stopped() {
+                weighted.measures = weighted.rule.measure(graph.neighbours(), Limits::default())?.complete();
+            }
+            progress.report(Stage::Measuring, done.fetch_add(1, Ordering::Relaxed) + 1, all);
+            Ok(())
         })
     }
 

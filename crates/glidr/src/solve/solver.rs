@@ -66,26 +66,40 @@ impl<'f> Solver<'f> {
 
     /// All pairs that the body holds for, sorted.
     pub fn answers(&self) -> Found<Vec<(Entity, Entity)>> {
-        let mut join = self.join(None, self.min_groundings());
         let mut pairs = Vec::new();
-        if self.reduced.groundings == 0 {
-            return Found { value: pairs, ended: Ended::Complete };
+        let mut ended = self.each_head(&mut |head, tails| {
+            pairs.extend(tails.iter().map(|&tail| (head, Entity(tail))));
+        });
+        if let Some(max) = self.limits.answers
+            && pairs.len() > max
+        {
+            pairs.truncate(max);
+            ended = Ended::AnswerLimit;
         }
+        Found { value: pairs, ended }
+    }
+
+    /// Tells every head that the body may hold for with all its tails, which are sorted; until more answers are found
+    /// than asked for, or the time is over.
+    pub(super) fn each_head(&self, tell: &mut dyn FnMut(Entity, &[u32])) -> Ended {
+        if self.reduced.groundings == 0 {
+            return Ended::Complete;
+        }
+        let mut join = self.join(None, self.min_groundings());
         let heads = &self.reduced.domains[X].values;
+        let mut found = 0;
         for head in heads.clone().unwrap_or_else(|| (0..self.facts.entities() as u32).collect()) {
             let tails = self.ends(&mut join, X, head);
             if join.out_of_time {
-                return Found { value: pairs, ended: Ended::TimeLimit };
+                return Ended::TimeLimit;
             }
-            pairs.extend(tails.into_iter().map(|tail| (Entity(head), Entity(tail))));
-            if let Some(max) = self.limits.answers
-                && pairs.len() > max
-            {
-                pairs.truncate(max);
-                return Found { value: pairs, ended: Ended::AnswerLimit };
+            tell(Entity(head), &tails);
+            found += tails.len();
+            if self.limits.answers.is_some_and(|max| found > max) {
+                return Ended::AnswerLimit;
             }
         }
-        Found { value: pairs, ended: Ended::Complete }
+        Ended::Complete
     }
 
     /// All tails that go with `head`, sorted.

@@ -19,8 +19,14 @@ pub enum Stage {
     RuleWeights,
     /// Rules are searched, target by target.
     Searching,
+    /// Support and confidence of rules are counted, rule by rule.
+    Measuring,
     /// Mixing weights are chosen, query by query.
     Mixing,
+    /// Probabilities are fitted or checked, target by target.
+    Calibrating,
+    /// New facts are looked for, target by target.
+    Completing,
     /// Held-out facts are ranked, query by query.
     Ranking,
 }

@@ -27,6 +27,8 @@ pub(crate) enum Purpose {
     Part = 8,
     /// The questions that a search on a large graph looks at: (target).
     Questions = 9,
+    /// Known ends without a held-out answer: (target, direction).
+    Calibration = 10,
 }
 
 /// The stream for `purpose` at `place` under `seed`.

@@ -25,7 +25,7 @@ fn learned() -> [Learned; 2] {
         let training = Training { steps: 40, rules: 3, ..Training::default() };
         let model = training.run(&data).expect("sound settings");
         let targets: Vec<Predicate> = (0..data.names().predicates.len() as u32).map(Predicate).collect();
-        let search = Search { max_rules: 30, max_conjunctions: 30, ..Search::default() };
+        let search = Search { max_pool: 30, max_conjunctions: 30, ..Search::default() };
         let rules = search
             .run(&data, Some(&model), &[], &targets, &())
             .expect("a sound search")

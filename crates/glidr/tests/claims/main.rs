@@ -3,6 +3,7 @@
 
 mod adjoint;
 mod blending;
+mod calibrating;
 mod digests;
 mod learning;
 mod models;

@@ -4,7 +4,9 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use glidr::internals::graph::Predicate;
-use glidr::internals::model::{MixingWeight, Provenance, RuleModel, SoftModel};
+use glidr::internals::model::{
+    Calibration, MixingWeight, Provenance, RuleModel, SoftModel, TargetCalibration,
+};
 use glidr::internals::rule::{TargetRules, Weight, WeightedRule};
 use glidr::{Aggregation, Dataset, Model, RuleSet, Training};
 use proptest::prelude::*;
@@ -70,6 +72,18 @@ fn model() -> impl Strategy<Value = Model> {
             search: rules.as_ref().map(|_| serde_json::json!({ "smoothing": smoothing, "max_pool": 800 })),
             rules,
             targets: mixing_weights.iter().map(|of| of.target.clone()).collect(),
+            calibration: (smoothing > 4.0).then(|| Calibration {
+                valid_share: smoothing / 9.0,
+                all: [[smoothing; 6], [-smoothing; 6]],
+                targets: mixing_weights
+                    .iter()
+                    .map(|of| TargetCalibration {
+                        target: of.target.clone(),
+                        tails: [of.weight; 6],
+                        heads: [0.1; 6],
+                    })
+                    .collect(),
+            }),
             mixing_weights,
             provenance: provenance(),
         },

@@ -34,7 +34,7 @@ fn a_planted_chain_branch_loop_property_and_disjunction_are_found_again() {
         let solver = Solver::new(rule, facts, Limits::default()).expect("a sound rule");
         solver.answers().value.into_iter().collect()
     };
-    let search = Search { max_rules: 60, max_conjunctions: 60, max_refined: 20, ..Search::default() };
+    let search = Search { max_pool: 60, max_conjunctions: 60, max_refined: 20, ..Search::default() };
     let targets: Vec<_> = made.rules.iter().map(|rule| rule.target).collect();
     let searched = search
         .run(&made.data, Some(&model), &[], &targets, &())

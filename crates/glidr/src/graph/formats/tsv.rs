@@ -23,13 +23,51 @@ pub(crate) enum RawFact<'l> {
     Property(&'l str, &'l str),
 }
 
-/// Gives all facts of the file at `path` to `take`, in the order of its lines.
-pub(crate) fn read_facts(path: &Path, mut take: impl FnMut(RawFact)) -> Result<()> {
+impl RawFact<'_> {
+    /// Whether it names the columns of a table.
+    fn is_header(&self) -> bool {
+        let RawFact::Triple(head, predicate, tail) = self else { return false };
+        let names = [head, predicate, tail].map(|name| name.trim().to_lowercase());
+        names.iter().zip(HEADERS).all(|(name, words)| words.contains(&name.trim_start_matches('#')))
+    }
+}
+
+/// What was found in a file beside facts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct FileReport {
+    /// Whether the first line names the columns.
+    pub has_header: bool,
+    /// How many lines have a name that begins or ends with a blank.
+    pub padded: usize,
+    /// The first of these lines.
+    pub first_padded: usize,
+    facts: usize,
+}
+
+/// Words that name the columns of a table of triples.
+const HEADERS: [&[&str]; 3] = [
+    &["head", "h", "subject", "subj", "s", "source", "from", "entity1"],
+    &["relation", "rel", "r", "predicate", "pred", "p", "property", "edge", "label", "type"],
+    &["tail", "t", "object", "obj", "o", "target", "to", "entity2"],
+];
+
+/// Gives all facts of the file at `path`, or of standard input for `-`, to `take`, in the order of its lines.
+pub(crate) fn read_facts(path: &Path, mut take: impl FnMut(RawFact)) -> Result<FileReport> {
+    if path.as_os_str() == "-" {
+        return read_plain_or_zipped(path, BufReader::new(std::io::stdin()), &mut take);
+    }
     let file = File::open(path).map_err(|error| Error::file(path, error))?;
     if file.metadata().map_err(|error| Error::file(path, error))?.is_dir() {
         return Err(Error::data(path, "a file of facts was expected, but this is a folder"));
     }
-    let mut plain = BufReader::new(file);
+    read_plain_or_zipped(path, BufReader::new(file), &mut take)
+}
+
+fn read_plain_or_zipped(
+    path: &Path,
+    mut plain: BufReader<impl Read>,
+    take: &mut dyn FnMut(RawFact),
+) -> Result<FileReport> {
     let start = plain.fill_buf().map_err(|error| Error::file(path, error))?;
     // Safetensors: the length of a header in eight bytes, then the header.
     if let Some([_, _, _, _, 0, 0, 0, 0, b'{']) = start.first_chunk::<9>() {
@@ -41,19 +79,19 @@ pub(crate) fn read_facts(path: &Path, mut take: impl FnMut(RawFact)) -> Result<(
         return Err(Error::data(path, finding));
     }
     let found = if zipped {
-        parse(path, &mut BufReader::new(MultiGzDecoder::new(plain)), &mut take)?
+        parse(path, &mut BufReader::new(MultiGzDecoder::new(plain)), take)?
     } else {
-        parse(path, &mut plain, &mut take)?
+        parse(path, &mut plain, take)?
     };
-    if !found {
+    if found.facts == 0 {
         return Err(Error::data(path, "a data file must hold at least one fact, but this one is empty"));
     }
-    Ok(())
+    Ok(found)
 }
 
-/// Reads line by line; tells whether there was a fact.
-fn parse(path: &Path, reader: &mut dyn BufRead, take: &mut dyn FnMut(RawFact)) -> Result<bool> {
-    let mut found = false;
+/// Reads line by line.
+fn parse(path: &Path, reader: &mut dyn BufRead, take: &mut dyn FnMut(RawFact)) -> Result<FileReport> {
+    let mut found = FileReport::default();
     let mut bytes = Vec::new();
     for line in 1.. {
         bytes.clear();
@@ -77,8 +115,17 @@ fn parse(path: &Path, reader: &mut dyn BufRead, take: &mut dyn FnMut(RawFact)) -
         let text = std::str::from_utf8(text).map_err(|error| {
             at(format!("a line must be UTF-8, but byte {} of this one is not", error.valid_up_to() + 1))
         })?;
-        take(parse_line(text).map_err(at)?);
-        found = true;
+        let fact = parse_line(text).map_err(at)?;
+        if line == 1 && fact.is_header() {
+            found.has_header = true;
+            continue;
+        }
+        if text.split('\t').any(|name| name != name.trim()) {
+            found.padded += 1;
+            found.first_padded = if found.padded == 1 { line } else { found.first_padded };
+        }
+        take(fact);
+        found.facts += 1;
     }
     Ok(found)
 }
@@ -146,6 +193,13 @@ mod tests {
             fields(&["'y'", "/film/by", "ä,ö"]),
         ];
         assert_eq!(facts, Ok(expected));
+    }
+
+    #[test]
+    fn a_line_that_names_the_columns_is_no_fact() {
+        let facts = Ok(vec![fields(&["head", "p", "b"])]);
+        assert_eq!(read(b"Subject\tPredicate\tObject\nhead\tp\tb\n"), facts);
+        assert_eq!(read(b"head\tp\tb\n"), facts);
     }
 
     #[test]

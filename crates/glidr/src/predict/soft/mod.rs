@@ -16,6 +16,7 @@ use crate::explain::{Detail, Explainer, Explanation, NamedTrace, SoftEvidence, t
 use crate::graph::{Background, ClassMatrix, Dataset, Entity, Predicate, Query, Triple};
 use crate::infer::{Engine, lane_width};
 use crate::model::{Ensemble, Extraction, SoftModel, View};
+use crate::rule::WeightedRule;
 
 /// So many queries are compared at once with the sparse engine, so that heads are shared.
 const SPARSE_BATCH: usize = 256;
@@ -164,7 +165,8 @@ impl Soft<'_> {
         let extraction = self.passing.extraction.unwrap_or(Extraction::TopP(0.25));
         let mut rules = Vec::new();
         for (rule, weight) in ensemble.extract(&self.model.schema, extraction) {
-            rules.push(explainer.rule(&rule, f64::from(weight), pair)?);
+            let weighted = WeightedRule::new(rule, f64::from(weight));
+            rules.push(explainer.rule(&weighted, f64::from(weight), pair)?);
         }
         rules.sort_by(|a, b| b.confidence.total_cmp(&a.confidence).then(b.support.cmp(&a.support)));
         for rule in rules {

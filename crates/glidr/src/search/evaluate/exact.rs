@@ -99,8 +99,11 @@ impl Evaluator for Exact<'_> {
             return rule;
         }
         let Some(answers) = self.answers(&rule) else { return rule };
+        let is_linked = rule.links_ends();
         rule.shortened(|shorter| {
-            !self.says_more(shorter, &answers) && self.answers(shorter).is_some_and(|found| found == answers)
+            shorter.links_ends() == is_linked
+                && !self.says_more(shorter, &answers)
+                && self.answers(shorter).is_some_and(|found| found == answers)
         })
     }
 }

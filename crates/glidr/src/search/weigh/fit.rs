@@ -18,8 +18,23 @@ pub(super) fn fit(
     l2: f64,
     from: Option<&[f64]>,
 ) -> Vec<f64> {
-    let steps = if from.is_some() { STEPS / 2 } else { STEPS };
-    let mut weights = from.map_or_else(|| vec![0.0; rules.len()], <[f64]>::to_vec);
+    let steps = if from.is_some() { STEPS * 2 / 5 } else { STEPS };
+    let nothing = vec![0.0; rules.len()];
+    let rate = |step: i32| LEARNING_RATE * f64::from(steps - step + 1) / f64::from(STEPS);
+    fit_on(candidates, rules, adjoint, l2, from.unwrap_or(&nothing), steps, rate)
+}
+
+/// The same by so many steps of given lengths.
+pub(super) fn fit_on<F: AsRef<[u32]>>(
+    candidates: usize,
+    rules: &[F],
+    adjoint: &dyn Fn(&[f64], &mut [f64]),
+    l2: f64,
+    from: &[f64],
+    steps: i32,
+    rate: impl Fn(i32) -> f64,
+) -> Vec<f64> {
+    let mut weights = from.to_vec();
     let mut adam = ProjectedAdam::new(rules.len());
     let (mut scores, mut d_scores) = (vec![0.0; candidates], vec![0.0; candidates]);
     let mut is_idle = vec![false; rules.len()];
@@ -27,12 +42,12 @@ pub(super) fn fit(
         adam.begin(step);
         add_up(rules, &weights, &mut scores);
         adjoint(&scores, &mut d_scores);
-        let rate = LEARNING_RATE * f64::from(steps - step + 1) / f64::from(STEPS);
+        let rate = rate(step);
         for (number, fires) in rules.iter().enumerate() {
             if is_idle[number] && step % LOOK != 0 {
                 continue;
             }
-            let d = sum_at(&d_scores, fires) + l2 * weights[number];
+            let d = sum_at(&d_scores, fires.as_ref()) + l2 * weights[number];
             adam.step(number, &mut weights[number], d, rate);
             is_idle[number] = weights[number] == 0.0 && d >= 0.0;
         }

@@ -11,22 +11,45 @@ use crate::search::evaluate::{Label, QuerySample};
 use crate::util::listwise::{ListwiseQuery, listwise_adjoint};
 
 /// All queries that weights for one direction are fitted to.
-struct Objective {
-    queries: Vec<ListwiseQuery>,
+pub(super) struct Objective {
+    pub queries: Vec<ListwiseQuery>,
     /// Answers of each query that may be missing from the data.
     missing: Vec<usize>,
-    candidates: usize,
+    pub candidates: usize,
     /// The candidates that every rule fires on.
-    fires: Vec<Vec<u32>>,
+    pub fires: Vec<Vec<u32>>,
 }
 
 impl Objective {
     /// The training queries, or these with those of *valid*.
-    fn new(sample: &QuerySample, fires: &[&[u32]], direction: Direction, with_valid: bool) -> Self {
+    pub fn new(sample: &QuerySample, fires: &[&[u32]], direction: Direction, with_valid: bool) -> Self {
+        Objective::of_every(1, sample, fires, direction, with_valid)
+    }
+
+    /// Of the training queries one in several, so that there are about so many candidates at most.
+    pub fn of_some(
+        max_candidates: usize,
+        sample: &QuerySample,
+        fires: &[&[u32]],
+        direction: Direction,
+    ) -> Self {
+        let queries = sample.training().filter(|(_, query)| query.direction == direction);
+        let candidates: usize = queries.map(|(_, query)| query.candidates.len()).sum();
+        Objective::of_every(candidates.div_ceil(max_candidates).max(1), sample, fires, direction, false)
+    }
+
+    fn of_every(
+        stride: usize,
+        sample: &QuerySample,
+        fires: &[&[u32]],
+        direction: Direction,
+        with_valid: bool,
+    ) -> Self {
         let (mut queries, mut missing, mut candidates) = (Vec::new(), Vec::new(), 0);
         let mut numbers = vec![u32::MAX; sample.labels.len()];
         let counts = |from_valid: bool| with_valid || !from_valid;
-        for query in sample.queries.iter().filter(|q| q.direction == direction && counts(q.from_valid)) {
+        let asked = sample.queries.iter().filter(|q| q.direction == direction && counts(q.from_valid));
+        for query in asked.step_by(stride) {
             let mut number = |counts: &dyn Fn(Label) -> bool| {
                 let first = candidates;
                 let labelled = query.candidates.iter().map(|&(_, candidate)| candidate as usize);
@@ -57,8 +80,7 @@ impl Objective {
         let mut path: Vec<[Vec<f64>; 2]> = Vec::new();
         for &l2 in l2s {
             let plain = self.fit(l2, false, path.last().map(|[plain, _]| plain.as_slice()));
-            // The strongest shrinks all weights to next to nothing, whatever is masked.
-            let masks = !path.is_empty() && self.missing.iter().any(|&missing| missing > 0);
+            let masks = self.missing.iter().any(|&missing| missing > 0);
             let masking = if masks { self.fit(l2, true, Some(&plain)) } else { plain.clone() };
             path.push([plain, masking]);
         }

@@ -1,0 +1,171 @@
+//! Completion: all new facts that the rules give over a whole graph, most probable first.
+//!
+//! In: a [`Reasoner`]. Out: a [`NewFact`] for every pair that something speaks for and no known fact holds. Every entity
+//! of a fitting kind is asked for its tails, target by target.
+
+use std::cmp::{Ordering, Reverse};
+use std::collections::{BinaryHeap, HashMap};
+use std::sync::atomic::{AtomicUsize, Ordering as Memory};
+
+use rayon::prelude::*;
+
+use super::{Guard, Reasoner, with_features};
+use crate::error::Result;
+use crate::graph::{Direction, Entity, Kinds, Predicate, Query, Split, Triple};
+use crate::solve::{Limits, Solver};
+use crate::util::progress::{Progress, Stage};
+
+/// New tails of one head, at most.
+const MAX_TAILS: usize = 100;
+
+/// Which new facts are wanted.
+#[derive(Clone, Debug)]
+pub struct Completion {
+    /// Only facts of at least this probability.
+    pub min_probability: f64,
+    /// At most so many, the most probable.
+    pub limit: usize,
+    /// Only facts about these predicates; about all where there are none.
+    pub targets: Vec<Predicate>,
+}
+
+impl Default for Completion {
+    fn default() -> Self {
+        Completion { min_probability: 0.5, limit: 100_000, targets: Vec::new() }
+    }
+}
+
+/// A fact that the data lacks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct NewFact {
+    /// The fact.
+    pub fact: Triple,
+    /// The probability that it is true.
+    pub probability: f64,
+    /// The place of the best rule that fires, among the rules of its target; none where none links both ends.
+    pub rule: Option<usize>,
+    /// Whether *test*, held out, has it.
+    pub is_held_out: bool,
+}
+
+impl Eq for NewFact {}
+
+impl Ord for NewFact {
+    /// The more probable is greater; of equals the one that comes first.
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.probability.total_cmp(&other.probability).then(other.fact.cmp(&self.fact))
+    }
+}
+
+impl PartialOrd for NewFact {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Reasoner<'_> {
+    /// All new facts, most probable first. `progress` is told how many targets are done, and may stop it: then the facts
+    /// of those that are not done are missing.
+    ///
+    /// ```
+    /// use glidr::internals::predict::Completion;
+    /// use glidr::{Dataset, Learner, Method};
+    /// let families = Dataset::families(0);
+    /// let model = Learner { method: Method::Search, ..Learner::default() }.fit(&families)?;
+    /// let new = model.on(&families)?.complete(&Completion::default(), &())?;
+    /// assert!(new.iter().filter(|new| new.is_held_out).count() * 2 > new.len());
+    /// # Ok::<(), glidr::Error>(())
+    /// ```
+    pub fn complete(&self, completion: &Completion, progress: &dyn Progress) -> Result<Vec<NewFact>> {
+        let (data, background) = (self.data(), self.reasoning().background);
+        let kinds = Kinds::of(data.graph(background).neighbours());
+        let mut targets: Vec<Predicate> = (0..data.names().predicates.len() as u32).map(Predicate).collect();
+        targets.retain(|target| {
+            let is_asked = completion.targets.is_empty() || completion.targets.contains(target);
+            is_asked && self.predictor().is_target(*target) && self.predictor().has_rules(*target)
+        });
+        let done = AtomicUsize::new(0);
+        let of_target = |&target: &Predicate| -> Result<Vec<NewFact>> {
+            let new = if progress.is_stopped() {
+                Vec::new()
+            } else {
+                self.complete_target(target, &kinds, completion)?
+            };
+            progress.report(Stage::Completing, done.fetch_add(1, Memory::Relaxed) + 1, targets.len());
+            Ok(new)
+        };
+        let found: Vec<Vec<NewFact>> = targets.par_iter().map(of_target).collect::<Result<_>>()?;
+        let mut all: Vec<NewFact> = found.into_iter().flatten().collect();
+        all.sort_unstable_by(|a, b| b.cmp(a));
+        all.truncate(completion.limit);
+        self.name_rules(&mut all)?;
+        Ok(all)
+    }
+
+    fn complete_target(
+        &self,
+        target: Predicate,
+        kinds: &Kinds,
+        completion: &Completion,
+    ) -> Result<Vec<NewFact>> {
+        let (data, reasoning) = (self.data(), self.reasoning());
+        let guard = Guard::new(data, reasoning.background, kinds, target, reasoning.allow_reflexive);
+        let mut held: HashMap<Entity, Vec<(Entity, Split)>> = HashMap::new();
+        for split in Split::ALL {
+            for fact in data.split(split).iter().filter(|fact| fact.predicate == target) {
+                held.entry(fact.head).or_default().push((fact.tail, split));
+            }
+        }
+        let mut ready = self.predictor().target(target, guard.irreflexive())?;
+        let mut best: BinaryHeap<Reverse<NewFact>> = BinaryHeap::new();
+        let heads = (0..data.names().entities.len() as u32).map(Entity);
+        for head in heads.filter(|&head| guard.is_of_kind(Direction::Head, head)) {
+            let query = Query { predicate: target, direction: Direction::Tail, known: head };
+            let held = held.get(&head).map_or(&[][..], Vec::as_slice);
+            let known: Vec<Entity> =
+                held.iter().filter(|(_, split)| guard.is_known(*split)).map(|(tail, _)| *tail).collect();
+            let allowed = |tail: Entity| guard.admits(query, tail) && !known.contains(&tail);
+            let ranked = with_features(ready.as_mut(), query, MAX_TAILS, &allowed, known.len());
+            let Some(calibrated) = self.calibrated() else { continue };
+            let probabilities = calibrated.probabilities(query, &ranked);
+            for ((answer, _), probability) in ranked.into_iter().zip(probabilities) {
+                if probability < completion.min_probability {
+                    break;
+                }
+                let is_held_out = held.iter().any(|(tail, _)| *tail == answer.entity);
+                let fact = query.fact(answer.entity);
+                best.push(Reverse(NewFact { fact, probability, rule: None, is_held_out }));
+                if best.len() > completion.limit {
+                    best.pop();
+                }
+            }
+        }
+        Ok(best.into_iter().map(|Reverse(new)| new).collect())
+    }
+
+    /// Names the best rule of every fact: of those that link both ends and fire, the most confident.
+    fn name_rules(&self, facts: &mut [NewFact]) -> Result<()> {
+        let Some(rules) = self.searched_rules() else { return Ok(()) };
+        let neighbours = self.data().graph(self.reasoning().background).neighbours();
+        let mut by_target: HashMap<Predicate, Vec<&mut NewFact>> = HashMap::new();
+        for new in facts {
+            by_target.entry(new.fact.predicate).or_default().push(new);
+        }
+        by_target.into_par_iter().try_for_each(|(target, facts)| {
+            let Some(of_target) = rules.target(target) else { return Ok(()) };
+            let solvers: Vec<(usize, Solver)> = of_target
+                .linked_by_confidence()
+                .into_iter()
+                .map(|place| {
+                    let rule = &of_target.rules[place].rule;
+                    Ok((place, Solver::new(rule, neighbours, Limits::default())?))
+                })
+                .collect::<Result<_>>()?;
+            for new in facts {
+                let fires = |(_, solver): &&(usize, Solver)| solver.holds(new.fact.head, new.fact.tail).value;
+                new.rule = solvers.iter().find(fires).map(|(place, _)| *place);
+            }
+            Ok(())
+        })
+    }
+}
