@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use anyhow::bail;
 use clap::{Args, ValueEnum};
-use glidr::internals::explain::{Detail, NamedVerdict};
+use glidr::internals::explain::Explainer;
+use glidr::internals::export::n_triple;
 use glidr::internals::predict::{Completion, NewFact};
 use glidr::internals::rule::{RuleNames, WeightedRule};
 use glidr::{Background, Dataset, Reasoner, Reasoning};
@@ -143,11 +144,10 @@ impl Complete {
             "rule": rule.map(|rule| rule.rule.show(RuleNames::from(names))),
         });
         if self.explain {
-            let why = reasoner.explain_with(predicate, head, tail, &Detail::best_rule())?;
-            value["proof"] = match why.best_rule().map(|rule| &rule.verdict) {
-                Some(NamedVerdict::Holds { facts, .. }) => json!(facts),
-                _ => Value::Null,
-            };
+            let explainer = Explainer::on(data, reasoner.reasoning().background);
+            let pair = (new.fact.head, new.fact.tail);
+            let proof = rule.map(|rule| explainer.proof(&rule.rule, pair)).transpose()?;
+            value["proof"] = json!(proof.flatten());
         }
         Ok(value)
     }
@@ -156,10 +156,7 @@ impl Complete {
         let text = |key: &str| value[key].as_str().unwrap_or_default();
         match self.format {
             Format::Jsonl => value.to_string() + "\n",
-            Format::Nt => {
-                let [head, predicate, tail] = ["head", "predicate", "tail"].map(|key| iri(text(key)));
-                format!("{head} {predicate} {tail} .\n")
-            }
+            Format::Nt => n_triple(text("head"), text("predicate"), text("tail")),
             Format::Tsv => {
                 let [head, predicate, tail, rule] = ["head", "predicate", "tail", "rule"].map(text);
                 let number = |key: &str| value[key].as_f64().map_or(String::new(), |n| format!("{n:.4}"));
@@ -184,30 +181,6 @@ pub fn proof_text(proof: &Value) -> String {
         }
     };
     proof.as_array().into_iter().flatten().map(fact).collect::<Vec<_>>().join(", ")
-}
-
-/// A name as an IRI: as it is where it has a scheme, else percent-encoded under `urn:glidr:`.
-fn iri(name: &str) -> String {
-    let name = name.strip_prefix('<').and_then(|name| name.strip_suffix('>')).unwrap_or(name);
-    let forbidden = |sign: char| sign <= ' ' || "<>\"{}|^`\\".contains(sign);
-    let encode = |text: &str, keep: &dyn Fn(char) -> bool| -> String {
-        let mut encoded = String::new();
-        for sign in text.chars() {
-            if keep(sign) {
-                encoded.push(sign);
-            } else {
-                let mut bytes = [0; 4];
-                for byte in sign.encode_utf8(&mut bytes).bytes() {
-                    encoded += &format!("%{byte:02X}");
-                }
-            }
-        }
-        encoded
-    };
-    if name.contains("://") || name.starts_with("urn:") {
-        return format!("<{}>", encode(name, &|sign| !forbidden(sign)));
-    }
-    format!("<urn:glidr:{}>", encode(name, &|sign| sign.is_alphanumeric() || "-._~".contains(sign)))
 }
 
 /// Of the facts above each probability: how many, the share that *test* has, and what was promised.

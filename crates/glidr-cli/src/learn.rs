@@ -189,15 +189,14 @@ impl Learn {
                 Err(error) => output.say(&format!("not ranked: {error:#}")),
             }
         }
-        let mut best = Vec::new();
-        let targets = model.learned_targets();
-        for target in &targets {
-            best.extend(model.rules(target)?.next().map(|rule| (target, rule)));
-        }
         let (soft, ensembles) =
             model.soft.as_ref().map_or((0, &[][..]), |soft| (soft.count(), &soft.ensembles[..]));
         let searched = model.rules.as_ref().map_or(0, |kept| kept.rules.len());
         if output.json {
+            let mut best = Vec::new();
+            for target in model.learned_targets() {
+                best.extend(model.rules(target)?.next().map(|rule| (target, rule)));
+            }
             return output.write_json(&json!({
                 "model": self.output.as_ref().map(|path| path.display().to_string()),
                 "data": { "source": data.source, "hash": data.hash() },

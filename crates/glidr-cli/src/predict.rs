@@ -93,21 +93,21 @@ impl Predict {
             ..Reasoning::default()
         };
         let reasoner = reasoner((&model, &self.model), &data, reasoning, output)?;
-        let mut told = self.answers(&reasoner, output)?;
-        let found = told.len();
-        let is_likely = |answer: &Prediction| {
-            answer.split.is_some_and(|split| split != Split::Test)
-                || answer.probability.is_none_or(|probability| probability >= self.min_probability)
-        };
-        told.retain(|(answer, _)| is_likely(answer));
-        self.print(&told, found - told.len(), &data, output)
+        let (told, hidden) = self.answers(&reasoner, output)?;
+        self.print(&told, hidden, &data, output)
     }
 
-    /// The best candidates that something speaks for.
-    fn answers(&self, reasoner: &Reasoner, output: &Output) -> anyhow::Result<Told> {
+    /// The likeliest candidates, and how many are less likely than asked for.
+    fn answers(&self, reasoner: &Reasoner, output: &Output) -> anyhow::Result<(Told, usize)> {
         let KnownEnd { head, tail } = &self.end;
         let query = reasoner.query(&self.target, head.as_deref(), tail.as_deref())?;
-        let (answers, ended) = reasoner.answers(query, self.k, self.known)?;
+        let (mut answers, ended) = reasoner.answers(query, self.k, self.known)?;
+        let found = answers.len();
+        answers.retain(|answer| {
+            answer.split.is_some_and(|split| split != Split::Test)
+                || answer.probability.is_none_or(|probability| probability >= self.min_probability)
+        });
+        let hidden = found - answers.len();
         if ended != Ended::Complete {
             output.say("not all rules were evaluated within --time: answers may be missing");
         }
@@ -120,7 +120,7 @@ impl Predict {
             let why = self.explain.then(explain).transpose()?;
             Ok((answer, why))
         };
-        answers.into_iter().map(explain).collect()
+        Ok((answers.into_iter().map(explain).collect::<anyhow::Result<_>>()?, hidden))
     }
 
     fn print(&self, told: &Told, hidden: usize, data: &Dataset, output: &Output) -> anyhow::Result<ExitCode> {

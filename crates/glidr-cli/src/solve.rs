@@ -6,8 +6,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use glidr::internals::explain::{Explainer, NamedVerdict};
-use glidr::internals::graph::{Direction, Entity, Kinds, Neighbours, Query, Triple};
+use glidr::internals::explain::Explainer;
+use glidr::internals::graph::{Direction, Entity, Kinds, Query, Triple};
 use glidr::internals::predict::Guard;
 use glidr::internals::rule::{RuleNames, WeightedRule};
 use glidr::internals::solve::{Ended, Limits, Solver};
@@ -103,7 +103,7 @@ impl Solve {
         for name in &asked {
             data.names().predicate(name)?;
         }
-        let kinds = Kinds::of(facts);
+        let (kinds, explainer) = (Kinds::of(facts), Explainer::on(&data, background));
         let names = RuleNames::from(data.names());
         let mut found: Vec<New> = Vec::new();
         let mut ended = Ended::Complete;
@@ -139,7 +139,7 @@ impl Solve {
             for ((head, tail), (place, rules)) in of_target {
                 let fact = Triple { head, predicate: set.target, tail };
                 let rule = set.rules[place].rule.show(names);
-                let proof = self.explain.then(|| proof(&set.rules[place], facts, &data, (head, tail)));
+                let proof = self.explain.then(|| explainer.proof(&set.rules[place].rule, (head, tail)));
                 let proof = proof.transpose()?.flatten();
                 found.push(New { fact, rules, confidence: set.rules[place].confidence(), rule, proof });
             }
@@ -195,23 +195,6 @@ impl Solve {
             }
         }
     }
-}
-
-/// A fact for every literal of a rule that fires.
-fn proof(
-    weighted: &WeightedRule,
-    neighbours: &Neighbours,
-    data: &Dataset,
-    pair: (Entity, Entity),
-) -> anyhow::Result<Option<Vec<Vec<String>>>> {
-    let names = data.names();
-    let limits = Limits::default();
-    let explainer =
-        Explainer { neighbours, rule_names: RuleNames::from(names), entities: &names.entities, limits };
-    Ok(match explainer.rule(weighted, weighted.weight.max(), pair)?.verdict {
-        NamedVerdict::Holds { facts, .. } => Some(facts),
-        _ => None,
-    })
 }
 
 /// Writes beside, then renames: there is never half a file.

@@ -5,6 +5,7 @@
 //! several: a probability must also hold where no answer is held out.
 
 use std::collections::HashSet;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rand::seq::SliceRandom;
 use rayon::prelude::*;
@@ -168,7 +169,7 @@ fn ranked(
         held_out.iter().map(|(query, _)| query.predicate).filter(|&p| predictor.is_target(p)).collect();
     let mut asked: Vec<Predicate> = asked.into_iter().filter(|&p| predictor.has_rules(p)).collect();
     asked.sort_unstable();
-    let done = std::sync::atomic::AtomicUsize::new(0);
+    let done = AtomicUsize::new(0);
     let of_target = |&target: &Predicate| -> Result<Vec<Ranked>> {
         let mut ready = predictor.target(target, irreflexive[target.index()])?;
         let mut found = Vec::new();
@@ -192,7 +193,7 @@ fn ranked(
                 found.push(Ranked { query, answers, is_held_out, weight });
             }
         }
-        let done = done.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1;
+        let done = done.fetch_add(1, Ordering::Relaxed) + 1;
         progress.report(Stage::Calibrating, done, asked.len());
         Ok(found)
     };

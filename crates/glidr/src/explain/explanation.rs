@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::{NamedTrace, Verdict, prove};
 use crate::error::Result;
-use crate::graph::{Entity, Names, Neighbours};
+use crate::graph::{Background, Dataset, Entity, Names, Neighbours};
 use crate::rule::{Atom, Rule, RuleNames, Term, WeightedRule};
 use crate::solve::{Limits, Solver};
 
@@ -204,7 +204,27 @@ pub struct Explainer<'a> {
     pub limits: Limits,
 }
 
-impl Explainer<'_> {
+impl<'a> Explainer<'a> {
+    /// Of rules under the data's names, without limits.
+    pub fn on(data: &'a Dataset, background: Background) -> Self {
+        let names = data.names();
+        Explainer {
+            neighbours: data.graph(background).neighbours(),
+            rule_names: names.into(),
+            entities: &names.entities,
+            limits: Limits::default(),
+        }
+    }
+
+    /// A fact for every literal of a rule, where it fires for a pair.
+    pub fn proof(&self, rule: &Rule, pair: (Entity, Entity)) -> Result<Option<Vec<Vec<String>>>> {
+        let verdict = prove(rule, self.neighbours, pair.0, pair.1, self.limits)?;
+        Ok(match self.named(rule, verdict) {
+            NamedVerdict::Holds { facts, .. } => Some(facts),
+            _ => None,
+        })
+    }
+
     /// What a rule says of one pair, with its confidence and support: as counted before, or else on these facts.
     pub fn rule(&self, weighted: &WeightedRule, weight: f64, pair: (Entity, Entity)) -> Result<RuleEvidence> {
         let rule = &weighted.rule;

@@ -23,6 +23,7 @@ mod table;
 use std::io::Write;
 
 use clauses::Words;
+pub use sparql::n_triple;
 pub use table::{csv_facts, csv_field, csv_rules, json_facts, rule_value};
 
 use crate::error::{Error, Result};

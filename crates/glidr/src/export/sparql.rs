@@ -9,6 +9,18 @@ use crate::rule::{Atom, RuleNames, Term};
 const TYPE: &str = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>";
 const LABEL: &str = "<http://www.w3.org/2000/01/rdf-schema#label>";
 
+/// A fact as a line of N-Triples. A name that is an address with a scheme is written as it is, any other like the names of
+/// exported facts.
+pub fn n_triple(head: &str, predicate: &str, tail: &str) -> String {
+    let address = |kind: &str, name: &str| {
+        let is_allowed = |sign: char| sign > ' ' && !"<>\"{}|^`\\".contains(sign);
+        let has_scheme = name.contains("://") || name.starts_with("urn:");
+        if has_scheme && name.chars().all(is_allowed) { format!("<{name}>") } else { quoted(kind, name) }
+    };
+    let ends = [head, tail].map(|name| address("entity", name));
+    format!("{} {} {} .\n", ends[0], address("predicate", predicate), ends[1])
+}
+
 /// The address of a name: `urn:glidr:entity:`, `…predicate:` or `…property:` and the name as %XX.
 pub(super) fn quoted(kind: &str, name: &str) -> String {
     format!("<urn:glidr:{kind}:{}>", percent(name))

@@ -9,9 +9,9 @@ use std::sync::atomic::{AtomicUsize, Ordering as Memory};
 
 use rayon::prelude::*;
 
-use super::{Guard, Reasoner, with_features};
+use super::{Reasoner, with_features};
 use crate::error::Result;
-use crate::graph::{Direction, Entity, Kinds, Predicate, Query, Split, Triple};
+use crate::graph::{Direction, Entity, Predicate, Query, Split, Triple};
 use crate::solve::{Limits, Solver};
 use crate::util::progress::{Progress, Stage};
 
@@ -77,8 +77,7 @@ impl Reasoner<'_> {
     /// # Ok::<(), glidr::Error>(())
     /// ```
     pub fn complete(&self, completion: &Completion, progress: &dyn Progress) -> Result<Vec<NewFact>> {
-        let (data, background) = (self.data(), self.reasoning().background);
-        let kinds = Kinds::of(data.graph(background).neighbours());
+        let data = self.data();
         let mut targets: Vec<Predicate> = (0..data.names().predicates.len() as u32).map(Predicate).collect();
         targets.retain(|target| {
             let is_asked = completion.targets.is_empty() || completion.targets.contains(target);
@@ -86,11 +85,8 @@ impl Reasoner<'_> {
         });
         let done = AtomicUsize::new(0);
         let of_target = |&target: &Predicate| -> Result<Vec<NewFact>> {
-            let new = if progress.is_stopped() {
-                Vec::new()
-            } else {
-                self.complete_target(target, &kinds, completion)?
-            };
+            let new =
+                if progress.is_stopped() { Vec::new() } else { self.complete_target(target, completion)? };
             progress.report(Stage::Completing, done.fetch_add(1, Memory::Relaxed) + 1, targets.len());
             Ok(new)
         };
@@ -102,14 +98,9 @@ impl Reasoner<'_> {
         Ok(all)
     }
 
-    fn complete_target(
-        &self,
-        target: Predicate,
-        kinds: &Kinds,
-        completion: &Completion,
-    ) -> Result<Vec<NewFact>> {
-        let (data, reasoning) = (self.data(), self.reasoning());
-        let guard = Guard::new(data, reasoning.background, kinds, target, reasoning.allow_reflexive);
+    fn complete_target(&self, target: Predicate, completion: &Completion) -> Result<Vec<NewFact>> {
+        let Some(calibrated) = self.calibrated() else { return Ok(Vec::new()) };
+        let (data, guard) = (self.data(), self.guard(target));
         let mut held: HashMap<Entity, Vec<(Entity, Split)>> = HashMap::new();
         for split in Split::ALL {
             for fact in data.split(split).iter().filter(|fact| fact.predicate == target) {
@@ -126,7 +117,6 @@ impl Reasoner<'_> {
                 held.iter().filter(|(_, split)| guard.is_known(*split)).map(|(tail, _)| *tail).collect();
             let allowed = |tail: Entity| guard.admits(query, tail) && !known.contains(&tail);
             let ranked = with_features(ready.as_mut(), query, MAX_TAILS, &allowed, known.len());
-            let Some(calibrated) = self.calibrated() else { continue };
             let probabilities = calibrated.probabilities(query, &ranked);
             for ((answer, _), probability) in ranked.into_iter().zip(probabilities) {
                 if probability < completion.min_probability {

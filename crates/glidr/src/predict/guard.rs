@@ -49,8 +49,8 @@ impl<'a> Guard<'a> {
         self.is_of_kind(query.direction, entity) && !(self.irreflexive && entity == query.known)
     }
 
-    /// The answers that splits hold, each with the first split that does.
-    pub fn held(&self, query: Query) -> BTreeMap<Entity, Split> {
+    /// One query, with the answers that splits hold.
+    pub fn ask(&self, query: Query) -> GuardedQuery<'_> {
         let mut held = BTreeMap::new();
         for split in Split::ALL {
             for &fact in self.data.split(split) {
@@ -60,6 +60,35 @@ impl<'a> Guard<'a> {
                 }
             }
         }
-        held
+        GuardedQuery { guard: self, query, held }
+    }
+}
+
+/// A query with the answers that splits hold.
+pub struct GuardedQuery<'a> {
+    guard: &'a Guard<'a>,
+    query: Query,
+    held: BTreeMap<Entity, Split>,
+}
+
+impl GuardedQuery<'_> {
+    /// The first split that holds an answer.
+    pub fn split(&self, entity: Entity) -> Option<Split> {
+        self.held.get(&entity).copied()
+    }
+
+    /// Whether it is a known answer.
+    pub fn is_known(&self, entity: Entity) -> bool {
+        self.split(entity).is_some_and(|split| self.guard.is_known(split))
+    }
+
+    /// How many answers are known, without this one.
+    pub fn known_answers(&self, but: Option<Entity>) -> usize {
+        self.held.keys().filter(|&&entity| Some(entity) != but && self.is_known(entity)).count()
+    }
+
+    /// Whether an entity may be an answer: one that is not known, or any.
+    pub fn admits(&self, entity: Entity, known_too: bool) -> bool {
+        self.guard.admits(self.query, entity) && (known_too || !self.is_known(entity))
     }
 }

@@ -24,7 +24,7 @@ pub(crate) use compare::compare_scores;
 pub use compare::{Comparison, FilteredQuery, TIE};
 pub use complete::{Completion, NewFact};
 pub use exhaustive::Exhaustive;
-pub use guard::Guard;
+pub use guard::{Guard, GuardedQuery};
 pub use reasoner::{Prediction, Reasoner, Reasoning, Scoring};
 pub use rules::Rules;
 pub use soft::{MessagePassing, Soft, SoftTarget};

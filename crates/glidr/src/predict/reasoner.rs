@@ -2,7 +2,7 @@
 //!
 //! In: a [`Model`] and a [`Dataset`]. Out: a [`Reasoner`], which predicts and explains.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::{Blend, Calibrated, Guard, MessagePassing, Predictor, Rules, Soft, features_of, with_features};
 use crate::error::{Error, Result};
@@ -83,6 +83,7 @@ pub struct Reasoner<'a> {
     /// How many searched rules name something that the data lacks, and are left out.
     pub rules_left_out: usize,
     searched: Option<RuleSet>,
+    kinds: OnceLock<Kinds>,
     lacking: Vec<String>,
     predictor: Box<dyn Predictor + 'a>,
 }
@@ -124,6 +125,7 @@ impl Model {
             scoring,
             rules_left_out: 0,
             searched: None,
+            kinds: OnceLock::new(),
             lacking: Vec::new(),
             predictor: Box::new(Rules::new(&[], data)),
         };
@@ -253,12 +255,10 @@ impl<'a> Reasoner<'a> {
     /// The `k` best answers to a query, facts of the background too where these are wanted; and how evaluation ended.
     pub fn answers(&self, query: Query, k: usize, known_too: bool) -> Result<(Vec<Prediction>, Ended)> {
         let guard = self.guard(query.predicate);
-        let held = guard.held(query);
-        let is_known = |entity: Entity| held.get(&entity).is_some_and(|&split| guard.is_known(split));
-        let allowed = |entity: Entity| guard.admits(query, entity) && (known_too || !is_known(entity));
-        let known_answers = held.keys().filter(|&&entity| is_known(entity)).count();
+        let asked = guard.ask(query);
+        let allowed = |entity: Entity| asked.admits(entity, known_too);
         let mut target = self.predictor.target(query.predicate, guard.irreflexive())?;
-        let mut ranked = with_features(target.as_mut(), query, k, &allowed, known_answers);
+        let mut ranked = with_features(target.as_mut(), query, k, &allowed, asked.known_answers(None));
         let probabilities = self.calibrated().map(|calibrated| calibrated.probabilities(query, &ranked));
         ranked.truncate(k);
         let names = &self.data.names().entities;
@@ -266,7 +266,7 @@ impl<'a> Reasoner<'a> {
             entity: names.name(answer.entity).to_owned(),
             score: answer.score,
             probability: probabilities.as_ref().map(|probabilities| probabilities[place]),
-            split: held.get(&answer.entity).copied(),
+            split: asked.split(answer.entity),
         });
         Ok((named.collect(), target.ended()))
     }
@@ -290,10 +290,9 @@ impl<'a> Reasoner<'a> {
         let without = self.predictor.without(query.fact(candidate))?;
         let predictor = without.as_deref().unwrap_or(self.predictor.as_ref());
         let guard = self.guard(query.predicate);
-        let held = guard.held(query);
-        let is_known = |entity: Entity| held.get(&entity).is_some_and(|&split| guard.is_known(split));
-        let allowed = |entity: Entity| guard.admits(query, entity) && !is_known(entity);
-        let others = held.keys().filter(|&&entity| entity != candidate && is_known(entity)).count();
+        let asked = guard.ask(query);
+        let allowed = |entity: Entity| asked.admits(entity, false);
+        let others = asked.known_answers(Some(candidate));
         let mut target = predictor.target(query.predicate, guard.irreflexive())?;
         let features = features_of(target.as_mut(), query, candidate, &allowed, others);
         let coefficients = calibrated.coefficients(query.predicate, query.direction);
@@ -301,9 +300,15 @@ impl<'a> Reasoner<'a> {
         Ok(Some(features.map_or(0.0, read)))
     }
 
-    fn guard(&self, target: Predicate) -> Guard<'a> {
+    /// The kinds of the background's entities.
+    fn kinds(&self) -> &Kinds {
+        let graph = self.data.graph(self.reasoning.background);
+        self.kinds.get_or_init(|| Kinds::of(graph.neighbours()))
+    }
+
+    /// What may be a new answer about a target.
+    pub(super) fn guard(&self, target: Predicate) -> Guard<'a> {
         let Reasoning { background, allow_reflexive, .. } = self.reasoning;
-        let kinds = Kinds::of(self.data.graph(background).neighbours());
-        Guard::new(self.data, background, &kinds, target, allow_reflexive)
+        Guard::new(self.data, background, self.kinds(), target, allow_reflexive)
     }
 }

@@ -149,8 +149,7 @@ impl Fit {
     fn take(&mut self, taken: &[usize]) {
         self.weights.extend(taken.last().map(|&last| self.step(last).0.min(MAX_START)));
         if taken.len() <= FIRST_FITS.0 || taken.len().is_multiple_of(FIRST_FITS.1) {
-            let fires: Vec<&[u32]> =
-                taken.iter().map(|&rule| self.objective.fires[rule].as_slice()).collect();
+            let fires = self.objective.fires_of(taken);
             let queries = &self.objective.queries;
             let adjoint = |scores: &[f64], d: &mut [f64]| listwise_adjoint(queries, &self.masked, scores, d);
             let (steps, rate) = STEPS;
@@ -162,7 +161,7 @@ impl Fit {
 
     /// Derives the loss: a softmax's second derivative by one score is p (1 − p).
     fn derive(&mut self, taken: &[usize]) {
-        let fires: Vec<&[u32]> = taken.iter().map(|&rule| self.objective.fires[rule].as_slice()).collect();
+        let fires = self.objective.fires_of(taken);
         let scores = scores(self.objective.candidates, &fires, &self.weights);
         listwise_adjoint(&self.objective.queries, &self.masked, &scores, &mut self.d_scores);
         for query in &self.objective.queries {

@@ -74,6 +74,11 @@ impl Objective {
         Objective { queries, missing, candidates, fires: fires.iter().map(renumber).collect() }
     }
 
+    /// The candidates that some of the rules fire on.
+    pub fn fires_of(&self, rules: &[usize]) -> Vec<&[u32]> {
+        rules.iter().map(|&rule| self.fires[rule].as_slice()).collect()
+    }
+
     /// Weights for L2 strengths from the strongest to the weakest, each on from those before: without false-negative
     /// masking, and on from these with it.
     fn path(&self, l2s: &[f64]) -> Vec<[Vec<f64>; 2]> {
