@@ -4,15 +4,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use glidr::{Progress, Stage};
+use glidr::internals::graph::{Names, Predicate};
+use glidr::{Progress, SearchStep, Stage};
 use indicatif::ProgressBar;
 
-use crate::output::{Output, counted};
+use crate::output::{Output, counted, visible};
 
 /// Shows how far long work has come.
 pub struct Bars<'a> {
     output: &'a Output,
     stop: Arc<AtomicBool>,
+    /// The names of the predicates.
+    predicates: Option<&'a Names<Predicate>>,
     /// The bar of the present stage, by the stage's kind.
     shown: Mutex<Option<(std::mem::Discriminant<Stage>, ProgressBar)>>,
 }
@@ -25,12 +28,12 @@ impl<'a> Bars<'a> {
 
     /// Bars of work that stops once `stop` is set.
     pub fn stopped_by(output: &'a Output, stop: Arc<AtomicBool>) -> Self {
-        Bars { output, stop, shown: Mutex::new(None) }
+        Bars { output, stop, predicates: None, shown: Mutex::new(None) }
     }
 
-    /// Tells the user something.
-    pub fn say(&self, message: &str) {
-        self.output.say(message);
+    /// The same with names for predicates.
+    pub fn naming(self, predicates: &'a Names<Predicate>) -> Self {
+        Bars { predicates: Some(predicates), ..self }
     }
 
     /// Takes the last bar away.
@@ -51,8 +54,15 @@ impl Progress for Bars<'_> {
         let (_, bar) = shown.get_or_insert_with(|| (kind, self.output.bar(all as u64, template(stage))));
         bar.set_length(all as u64);
         bar.set_position(bar.position().max(done as u64));
-        if let Stage::Training { targets, all_targets, loss } = stage {
-            bar.set_message(format!("{targets} of {}, loss {loss:.1}", counted(all_targets, "target")));
+        match stage {
+            Stage::Training { targets, all_targets, loss } => {
+                bar.set_message(format!("{targets} of {}, loss {loss:.1}", counted(all_targets, "target")));
+            }
+            Stage::Searching { target, step, valid_mrr } => {
+                let name = self.predicates.and_then(|names| names.get(Predicate(target))).unwrap_or_default();
+                bar.set_message(searching(name, step, valid_mrr));
+            }
+            _ => {}
         }
     }
 
@@ -61,11 +71,25 @@ impl Progress for Bars<'_> {
     }
 }
 
+/// What is going on in a target, and how well those before do.
+fn searching(name: &str, step: SearchStep, valid_mrr: Option<f64>) -> String {
+    let name: String = visible(name).chars().take(30).collect();
+    let doing = match step {
+        SearchStep::Counting(bodies) => format!("{name}: {} counted", counted(bodies, "body")),
+        SearchStep::Selecting => format!("{name}: rules are selected"),
+        SearchStep::Fitting => format!("{name}: weights are fitted"),
+        SearchStep::Done => format!("{name} is done"),
+    };
+    valid_mrr.map_or(doing.clone(), |mrr| format!("{doing}; MRR {mrr:.3} on valid so far"))
+}
+
 fn template(stage: Stage) -> &'static str {
     match stage {
         Stage::Training { .. } => "{bar:30} {msg}  {elapsed} gone, {eta} left",
         Stage::RuleWeights => "{bar:30} rule weights of {pos} of {len} targets  {elapsed} gone",
-        Stage::Searching => "{bar:30} {pos} of {len} targets searched  {elapsed} gone, {eta} left",
+        Stage::Searching { .. } => {
+            "{bar:30} {pos} of {len} targets searched  {elapsed} gone, {eta} left  {msg}"
+        }
         Stage::Measuring => "{bar:30} {pos} of {len} rules counted  {elapsed} gone, {eta} left",
         Stage::Calibrating => "{bar:30} probabilities of {pos} of {len} targets  {elapsed} gone, {eta} left",
         Stage::Completing => "{bar:30} {pos} of {len} targets completed  {elapsed} gone, {eta} left",

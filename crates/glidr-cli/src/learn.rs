@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use clap::Args;
-use glidr::internals::learn::Learned;
+use glidr::internals::learn::{Learned, Start};
 use glidr::internals::model::SoftModel;
-use glidr::internals::train::{Checkpoints, TrainingEnd};
-use glidr::{Dataset, Learner, Method, Model, Rule, RuleSet};
+use glidr::internals::train::Checkpoints;
+use glidr::{Dataset, Learner, Method, Model, RuleSet};
 use serde_json::json;
 
 use crate::STOPPED;
@@ -65,39 +65,40 @@ pub struct Learn {
     settings: SettingFlags,
 }
 
-/// On graphs of more entities soft rules are trained only where that is asked for.
-const MAX_SOFT_ENTITIES: usize = 5792;
-
 impl Learn {
     /// Learns and reports.
-    pub fn run(&self, output: &Output, threads: usize) -> anyhow::Result<ExitCode> {
+    pub fn run(&self, output: &Output) -> anyhow::Result<ExitCode> {
         let keeper = self.output.as_deref().map(Keeper::new).transpose()?;
-        let mut learner = self.learner(keeper.as_ref())?;
+        let learner = self.learner(keeper.as_ref())?;
         let data = open_data(self.data.as_deref(), learner.training.seed, output)?;
-        let proposed = match &self.settings.search.propose {
-            Some(path) => RuleSet::read(path, data.names())?.bare().cloned().collect(),
-            None => Vec::new(),
-        };
-        let is_open = !self.settings.may_say_method() && !self.resume && self.soft.is_none();
-        let entities = data.names().entities.len();
-        if is_open && learner.method == Method::Full && entities > MAX_SOFT_ENTITIES {
-            learner.method = Method::Search;
+        if learner.method == Method::Auto && self.soft.is_none() && learner.method_on(&data) == Method::Search
+        {
+            let minutes = learner.training.estimated_seconds(&data) / 60.0;
             output.say(&format!(
-                "no soft rules: they would take hours on {entities} entities; --method full trains them all the same"
+                "no soft rules: they would take about {minutes:.0} minutes of processor time and seldom add much on \
+                 such a graph; --method full trains them all the same"
             ));
         }
         let started = Instant::now();
         let signals = Signals::listen()?;
         signals.training.store(true, Ordering::Relaxed);
-        let bars = Bars::stopped_by(output, Arc::clone(&signals.stop));
-        let learned = self.learn(&learner, &data, &proposed, keeper.as_ref(), threads, &bars);
+        let bars = Bars::stopped_by(output, Arc::clone(&signals.stop)).naming(&data.names().predicates);
+        let learned = self.learn(&learner, &data, keeper.as_ref(), &bars);
         bars.finish();
-        let Some(learned) = learned? else { return Ok(self.stopped(keeper.as_ref(), output)) };
-        if let Some(keeper) = &keeper {
-            keeper.finish(&learned.model)?;
+        let learned = learned?;
+        let is_stopped = signals.stop.load(Ordering::Relaxed);
+        match (&keeper, &learned) {
+            (Some(keeper), Some(learned)) if is_stopped => learned.model.save(&keeper.model)?,
+            (Some(keeper), Some(learned)) => keeper.finish(&learned.model)?,
+            _ => {}
+        }
+        if is_stopped {
+            return Ok(self.stopped(keeper.as_ref(), learned.as_ref(), output));
         }
         drop(keeper);
         signals.training.store(false, Ordering::Relaxed);
+        let learned = learned.context("--time was over before anything was learned: give it more")?;
+        tell(&learned, output);
         self.report(&learned, &data, started.elapsed(), output)
     }
 
@@ -122,61 +123,54 @@ impl Learn {
         }
     }
 
-    /// Trains, searches and blends; none where it was stopped.
+    /// Trains, searches and blends; none where it was stopped before there was anything.
     fn learn(
         &self,
         learner: &Learner,
         data: &Dataset,
-        proposed: &[Rule],
         keeper: Option<&Keeper>,
-        threads: usize,
         bars: &Bars,
     ) -> anyhow::Result<Option<Learned>> {
-        let mut soft = None;
-        if let Some(path) = &self.soft {
-            soft = Some(open_soft(path, data)?);
-        } else if learner.method != Method::Search {
-            let run = learner.run(data)?;
-            if self.resume
-                && let Some(keeper) = keeper
-            {
-                run.load_checkpoint(&keeper.checkpoint)?;
-            }
-            let without = run.without_positives().join(", ");
-            if !without.is_empty() {
-                bars.say(&format!("no positives in train, so no soft rules, for: {without}"));
-            }
-            let every = Duration::from_secs(self.checkpoint_every);
-            let checkpoints = keeper.map(|keeper| Checkpoints { path: &keeper.checkpoint, every });
-            if run.train(threads, bars, checkpoints)? == TrainingEnd::Stopped {
-                return Ok(None);
-            }
-            soft = Some(run.into_model(bars));
-        }
-        Ok(learner.complete(soft, data, proposed, bars)?)
+        let proposed: Vec<_> = match &self.settings.search.propose {
+            Some(path) => RuleSet::read(path, data.names())?.bare().cloned().collect(),
+            None => Vec::new(),
+        };
+        let every = Duration::from_secs(self.checkpoint_every);
+        let start = Start {
+            soft: self.soft.as_ref().map(|path| open_soft(path, data)).transpose()?,
+            proposed: &proposed,
+            checkpoints: keeper.map(|keeper| Checkpoints { path: &keeper.checkpoint, every }),
+            resumes: self.resume,
+        };
+        Ok(learner.fit_watched(data, start, bars)?)
     }
 
-    fn stopped(&self, keeper: Option<&Keeper>, output: &Output) -> ExitCode {
-        match keeper {
-            None => output.say("stopped; nothing was kept: give -o MODEL to keep checkpoints"),
-            Some(keeper) if !keeper.checkpoint.exists() => {
-                output.say("stopped; there was nothing to keep yet");
+    /// Says what a stopped run leaves, and how to go on.
+    fn stopped(&self, keeper: Option<&Keeper>, learned: Option<&Learned>, output: &Output) -> ExitCode {
+        let Some(keeper) = keeper else {
+            output.say("stopped; nothing was kept: give -o MODEL to keep what is learned");
+            return ExitCode::from(STOPPED);
+        };
+        let model = typed(self.output.as_deref().unwrap_or(&keeper.model));
+        match learned {
+            None => output.say("stopped; there was nothing to keep yet"),
+            Some(learned) => {
+                let done = learned.model.learned_targets().len();
+                let all = done + learned.left_out.len();
+                output
+                    .say(&format!("stopped; {model} holds what was learned, of {done} of {all} predicates"));
             }
-            Some(keeper) => {
-                let data = self.data.as_ref().map_or(String::new(), |data| format!(" {}", typed(data)));
-                output.say(&format!(
-                    "stopped; {} keeps what was done. To go on: glidr learn{data} -o {} --resume",
-                    keeper.checkpoint.display(),
-                    typed(self.output.as_deref().unwrap_or(&keeper.model))
-                ));
-            }
+        }
+        if keeper.checkpoint.exists() {
+            let data = self.data.as_ref().map_or(String::new(), |data| format!(" {}", typed(data)));
+            output.say(&format!("To go on: glidr learn{data} -o {model} --resume"));
         }
         ExitCode::from(STOPPED)
     }
 
     fn report(
         &self,
-        Learned { model, reports }: &Learned,
+        Learned { model, reports, left_out, is_cut, .. }: &Learned,
         data: &Dataset,
         time: Duration,
         output: &Output,
@@ -209,6 +203,8 @@ impl Learn {
                     "losses": ensemble.rules.iter().map(|rule| rule.loss).collect::<Vec<f32>>(),
                 })).collect::<Vec<_>>(),
                 "searched": reports,
+                "left_out": left_out,
+                "cut_short": is_cut,
                 "mixing_weights": model.mixing_weights,
                 "best_rules": best.iter().map(|(target, rule)| json!({
                     "target": target, "rule": rule.text, "weight": rule.weight.max(),
@@ -221,6 +217,20 @@ impl Learn {
         let shown =
             Screen { model, data, path: self.output.as_deref(), typed_data: self.data.as_deref(), time };
         output.write(&shown.text(ranked.as_ref(), searched, soft)?)
+    }
+}
+
+/// Says what a person should know of how a model was found.
+fn tell(learned: &Learned, output: &Output) {
+    let names = |names: &[String]| names.join(", ");
+    if !learned.without_positives.is_empty() {
+        let names = names(&learned.without_positives);
+        output.say(&format!("no positives in train, so no soft rules, for: {names}"));
+    }
+    if !learned.left_out.is_empty() {
+        output.say(&format!("no time was left for: {}", names(&learned.left_out)));
+    } else if learned.is_cut {
+        output.say("the time was over before all was tried: with more there may be better rules");
     }
 }
 

@@ -103,7 +103,7 @@ fn main() -> ExitCode {
     let pool = rayon_pool(threads);
     let output = Output { json: arguments.json, quiet: arguments.quiet };
     let ended = pool.and_then(|()| match arguments.command {
-        Command::Learn(learn) => learn.run(&output, threads),
+        Command::Learn(learn) => learn.run(&output),
         Command::Eval(eval) => eval.run(&output),
         Command::Rules(rules) => rules.run(&output),
         Command::Predict(predict) => predict.run(&output),

@@ -155,7 +155,7 @@ pub fn table(header: &[&str], left: usize, rows: impl IntoIterator<Item = Vec<St
 }
 
 /// A name as it can be shown: signs that would steer the terminal are written out.
-fn visible(text: &str) -> String {
+pub fn visible(text: &str) -> String {
     let turns = |sign: char| matches!(sign, '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let show = |sign: char| {
         if sign.is_control() || turns(sign) { sign.escape_default().to_string() } else { sign.to_string() }

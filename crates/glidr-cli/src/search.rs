@@ -1,7 +1,6 @@
 //! Searching for rules, by flags.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use glidr::internals::search::Evaluated;
@@ -13,9 +12,6 @@ use crate::settings::ReflexiveFlag;
 #[derive(Args)]
 #[command(next_help_heading = "Search for rules")]
 pub struct SearchFlags {
-    /// Seconds for the proposals of one target
-    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
-    search_time: Option<u64>,
     /// Rules of a target that are kept, at most, and as many priors; 0 keeps all that get some weight
     /// [default: 30; of a predicate with many facts one for every 50, up to 100]
     #[arg(long, value_name = "COUNT")]
@@ -86,7 +82,6 @@ impl SearchFlags {
     /// The search that they ask for, where `plain` stands for all that is not given.
     pub fn search(&self, plain: Search) -> Search {
         Search {
-            time: self.search_time.map(Duration::from_secs).or(plain.time),
             max_rules: self.max_rules.or(plain.max_rules),
             max_pool: self.max_pool.unwrap_or(plain.max_pool),
             max_conjunctions: self.max_conjunctions.unwrap_or(plain.max_conjunctions),

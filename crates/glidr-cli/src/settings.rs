@@ -1,6 +1,7 @@
 //! Training settings from flags and from a TOML file.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::Context;
 use clap::{Args, ValueEnum};
@@ -18,22 +19,26 @@ pub struct SettingFlags {
     /// TOML file of settings, under the names of these flags; those of the search in a table `search`
     #[arg(long, value_name = "FILE")]
     settings: Option<PathBuf>,
-    /// What is learned [default: full, or search on graphs of more than 5792 entities, where soft rules take hours]
+    /// What is learned [default: auto]
     #[arg(long, value_enum)]
     method: Option<MethodFlag>,
+    /// The most time for all of it, such as 90s, 10m or 2h: better rules the longer it may take [default: no limit]
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    time: Option<Duration>,
     /// The paper, exactly: soft rules alone, by its settings
     #[arg(long, conflicts_with_all = ["method", "settings"])]
     paper: bool,
-    /// Schematic variables, N of the paper, from 2 to 9 [default: 4]
+    /// Schematic variables, N of the paper, from 2 to 9 [default: 3, with --paper 4]
     #[arg(long, value_name = "N")]
     variables: Option<usize>,
-    /// Rounds of message passing, `R_max` of the paper, at most 1000 [default: 3]
+    /// Rounds of message passing, `R_max` of the paper, at most 1000 [default: 2, with
+    /// --paper 3]
     #[arg(long, value_name = "R")]
     rounds: Option<usize>,
     /// Rule definitions per target, at most 10000 [default: 8]
     #[arg(long, value_name = "COUNT")]
     rules: Option<usize>,
-    /// Training steps per rule [default: 2048]
+    /// Training steps per rule [default: 256, with --paper 2048]
     #[arg(long, value_name = "COUNT")]
     steps: Option<usize>,
     /// Pairs per batch, half of them positives, from 2 to 65536 [default: 64]
@@ -53,12 +58,12 @@ pub struct SettingFlags {
     #[arg(long, value_name = "LOGIT", allow_negative_numbers = true)]
     direct_slot_bias: Option<f32>,
     /// Share of the loss that is taken of the sum of eight rules' scores, so that each learns what the
-    /// others miss; the rest is each rule's own, as in the paper [default: 0]
+    /// others miss; the rest is each rule's own, as in the paper [default: 1, with --paper 0]
     #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]
     joint_loss: Option<f32>,
     /// Where positives come from: train (the paper's way, with facts as background), or all (facts
     /// and train, with each batch's own facts taken out of the background for its step)
-    /// [default: train]
+    /// [default: all, with --paper train]
     #[arg(long, value_name = "WHICH")]
     positives: Option<PositivesFlag>,
     /// How negatives are drawn: mix (all ways, equally often), or a list of: head (a positive with
@@ -116,6 +121,8 @@ impl TargetFlags {
 /// [`Method`] as a flag.
 #[derive(Clone, Copy, ValueEnum)]
 enum MethodFlag {
+    /// Full, or search alone where soft rules would take long
+    Auto,
     /// Soft rules, searched rules, and how both are blended
     Full,
     /// Soft rules alone: the paper's method
@@ -127,6 +134,7 @@ enum MethodFlag {
 impl From<MethodFlag> for Method {
     fn from(flag: MethodFlag) -> Self {
         match flag {
+            MethodFlag::Auto => Method::Auto,
             MethodFlag::Full => Method::Full,
             MethodFlag::Soft => Method::Soft,
             MethodFlag::Search => Method::Search,
@@ -135,22 +143,18 @@ impl From<MethodFlag> for Method {
 }
 
 impl SettingFlags {
-    /// Whether flags or a file of settings may have said what is learned.
-    pub fn may_say_method(&self) -> bool {
-        self.method.is_some() || self.paper || self.settings.is_some()
-    }
-
     /// The settings in force, where `start` stands for all that is not given.
     pub fn learner(&self, start: Learner) -> anyhow::Result<Learner> {
         let start = match &self.settings {
             None => start,
             Some(path) => read_settings(path).with_context(|| path.display().to_string())?,
         };
-        let start = if self.paper { Learner { method: Method::Soft, ..start } } else { start };
+        let start = if self.paper { Learner::paper() } else { start };
         Ok(Learner {
             method: self.method.map_or(start.method, Into::into),
             training: self.training(start.training)?,
             search: self.search.search(start.search),
+            time: self.time.or(start.time),
         })
     }
 
@@ -197,11 +201,27 @@ fn read_settings(path: &Path) -> anyhow::Result<Learner> {
     let mut table: toml::Table = toml::from_str(&text)?;
     // Parsed from the text where it can be, so that an error shows the line.
     if !table.contains_key("method") && !table.contains_key("search") {
-        return Ok(Learner { training: toml::from_str(&text)?, ..Learner::default() });
+        toml::from_str::<Training>(&text)?;
     }
     let method = table.remove("method").map(toml::Value::try_into).transpose()?.unwrap_or_default();
     let search = table.remove("search").map(toml::Value::try_into).transpose()?.unwrap_or_default();
-    Ok(Learner { method, training: table.try_into()?, search })
+    // What the file leaves open is as it is without a file.
+    let mut training = toml::Table::try_from(Training::for_blend())?;
+    training.extend(table);
+    Ok(Learner { method, training: training.try_into()?, search, time: None })
+}
+
+/// A time such as `90`, `90s`, `1.5m`, `2h`; plain numbers are seconds.
+pub fn parse_time(text: &str) -> Result<Duration, String> {
+    let (number, unit) = match text.trim().char_indices().last() {
+        Some((at, 's')) => (&text.trim()[..at], 1.0),
+        Some((at, 'm')) => (&text.trim()[..at], 60.0),
+        Some((at, 'h')) => (&text.trim()[..at], 3600.0),
+        _ => (text.trim(), 1.0),
+    };
+    let seconds: Option<f64> = number.parse().ok().map(|number: f64| number * unit);
+    let time = seconds.filter(|&seconds| seconds > 0.0).and_then(|s| Duration::try_from_secs_f64(s).ok());
+    time.ok_or_else(|| "a time is a number above 0 with s, m or h, such as 90s, 10m or 2h".into())
 }
 
 fn set<T: Copy>(setting: &mut T, flag: Option<T>) {
@@ -284,5 +304,22 @@ impl From<Looked> for Background {
             Looked::Train => Background::Train,
             Looked::All => Background::All,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_is_a_number_of_seconds_minutes_or_hours() {
+        let seconds = |text: &str| parse_time(text).map(|time| time.as_secs_f64());
+        assert_eq!(seconds("90"), Ok(90.0));
+        assert_eq!(seconds("1.5m"), Ok(90.0));
+        assert_eq!(seconds("2h"), Ok(7200.0));
+        for bad in ["", "s", "-1", "0", "nan", "inf", "10 weeks", "1e30h"] {
+            assert!(seconds(bad).is_err(), "{bad}");
+        }
+        assert!(seconds("9223372036854775807").is_ok(), "a very long time is no limit");
     }
 }

@@ -153,7 +153,9 @@ impl Job {
         if memo.as_ref().is_none_or(|(known, _)| *known != key) {
             let (started, targets) = (Stopwatch::start(), self.training.targets_on(learned)?);
             let found = self.search.search()?.run(learned, Some(model), &[], &targets, watch)?;
-            let Some(found) = found else { return Ok(None) };
+            if watch.is_stopped() {
+                return Ok(None);
+            }
             *memo = Some((key, (found, started.seconds())));
         }
         Ok(memo.as_ref().map(|(_, found)| found))

@@ -27,7 +27,7 @@ pub use predict::{Prediction, Predictor, Reasoner, Reasoning, Scoring};
 pub use rule::{Aggregation, Rule, RuleSet, Schema};
 pub use search::Search;
 pub use synthetic::Generator;
-pub use util::progress::{Progress, Stage};
+pub use util::progress::{Progress, SearchStep, Stage};
 
 /// The rooms of the library, for the crates and tests beside it. Nothing here is promised to stay.
 #[doc(hidden)]

@@ -21,6 +21,8 @@ const SHARED_QUERIES: f64 = 100.0;
 
 /// Chooses the mixing weight of each target on *valid*; none where *valid* has no fact about a target.
 ///
+/// Where `progress` stops the work, the queries that were ranked by then choose.
+///
 /// Neither part of the blend may have been fitted to *valid*: of searched rules take those fitted on train, of a model
 /// the rule weights by loss (`SoftModel::with_loss_weights`).
 pub fn choose_mixing_weights(
@@ -38,7 +40,10 @@ pub fn choose_mixing_weights(
         WEIGHTS.len(),
         |target, irreflexive| blend.mixed(target, irreflexive, WEIGHTS.to_vec()),
         |target: &mut BlendTarget, queries| (target.compare_mixed(queries), Ended::Complete),
-        &|done, all| progress.report(Stage::Mixing, done, all),
+        &|done, all| {
+            progress.report(Stage::Mixing, done, all);
+            progress.is_stopped()
+        },
     )?;
     let mut gains: BTreeMap<Predicate, ([f64; WEIGHTS.len()], usize)> = BTreeMap::new();
     for answer in &compared {

@@ -150,7 +150,10 @@ impl Evaluation {
                 let once = |of: Vec<Comparison>| of.into_iter().map(|comparison| vec![comparison]).collect();
                 (target.compare(queries).into_iter().map(once).collect(), target.ended())
             },
-            &|done, all| progress.report(Stage::Ranking, done, all),
+            &|done, all| {
+                progress.report(Stage::Ranking, done, all);
+                false
+            },
         )?;
         let rank = |Compared { fact, direction, comparisons }: Compared| Rank {
             fact,

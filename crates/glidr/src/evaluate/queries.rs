@@ -71,13 +71,13 @@ impl Queries {
 
     /// Compares every answer. A thread that meets a target calls `prepare` with it and whether it is irreflexive, then
     /// `compare` for batch after batch, which compares each answer in `ways` ways. `told` hears how many answers are
-    /// compared, of how many.
+    /// compared, of how many, and whether it wants no more.
     pub fn compare<T>(
         &self,
         ways: usize,
         prepare: impl Fn(Predicate, bool) -> Result<T> + Sync,
         compare: impl Fn(&mut T, &[FilteredQuery]) -> (Vec<Vec<Vec<Comparison>>>, Ended) + Sync,
-        told: &(dyn Fn(usize, usize) + Sync),
+        told: &(dyn Fn(usize, usize) -> bool + Sync),
     ) -> Result<(Vec<Compared>, Ended)> {
         let answers = self.refused.len() + self.all.iter().map(|query| query.answers.len()).sum::<usize>();
         let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(self.refused.len()));
@@ -107,7 +107,9 @@ impl Queries {
                     }
                 }
                 let here = compared.len() - before;
-                told(done.fetch_add(here, Ordering::Relaxed) + here, answers);
+                if told(done.fetch_add(here, Ordering::Relaxed) + here, answers) {
+                    break;
+                }
             }
             Ok((compared, ended))
         };

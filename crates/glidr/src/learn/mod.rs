@@ -5,6 +5,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -15,15 +16,18 @@ use crate::model::{Calibration, MixingWeight, Model, Provenance, RuleModel, Soft
 use crate::predict::{Blend, Reasoning, Rules, Soft};
 use crate::rule::{Rule, RuleSet, TargetRules};
 use crate::search::{Search, SearchReport};
-use crate::train::{Run, TrainingEnd};
-use crate::util::progress::Progress;
+use crate::solve::Ended;
+use crate::train::{Checkpoints, Run, TrainingEnd};
+use crate::util::progress::{Budget, Progress};
 
 /// What is learned.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Method {
-    /// Soft rules, searched rules, and how both are blended.
+    /// Full, or search alone where soft rules would take too long.
     #[default]
+    Auto,
+    /// Soft rules, searched rules, and how both are blended.
     Full,
     /// Soft rules alone: the paper's method.
     Soft,
@@ -41,7 +45,7 @@ pub enum Method {
 /// assert!(model.soft.is_some() && model.rules("uncle")?.count() > 0);
 /// # Ok::<(), glidr::Error>(())
 /// ```
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Learner {
     /// What is learned.
@@ -50,6 +54,17 @@ pub struct Learner {
     pub training: Training,
     /// How rules are searched.
     pub search: Search,
+    /// The most time that all of it may take; no limit where not given. With a limit it depends on the machine what is
+    /// found.
+    #[serde(skip)]
+    pub time: Option<Duration>,
+}
+
+impl Default for Learner {
+    fn default() -> Self {
+        let (method, search) = (Method::default(), Search::default());
+        Learner { method, training: Training::for_blend(), search, time: None }
+    }
 }
 
 /// What a checkpoint says beside the training settings.
@@ -59,33 +74,121 @@ struct Note {
     search: Search,
 }
 
-/// A model, and what the search for its rules found.
+/// Where learning begins, and where its checkpoints go.
+#[derive(Default)]
+pub struct Start<'a> {
+    /// Soft rules that are taken instead of trained ones.
+    pub soft: Option<SoftModel>,
+    /// Rules that the search counts too.
+    pub proposed: &'a [Rule],
+    /// Where the training of soft rules keeps itself.
+    pub checkpoints: Option<Checkpoints<'a>>,
+    /// Whether training goes on from that checkpoint.
+    pub resumes: bool,
+}
+
+/// A model, and how it was found.
 #[derive(Clone, Debug)]
 pub struct Learned {
     /// The model.
     pub model: Model,
-    /// What was found, target by target.
+    /// What the search found, target by target.
     pub reports: Vec<SearchReport>,
+    /// Targets without soft rules, for want of positives in *train*.
+    pub without_positives: Vec<String>,
+    /// Targets that were not begun when the time was over or the work was stopped.
+    pub left_out: Vec<String>,
+    /// Whether something was cut short.
+    pub is_cut: bool,
 }
 
+/// Soft rules that would take longer to train are left out.
+const MAX_SOFT_SECONDS: f64 = 300.0;
+/// When the parts of a limited time end: training of soft rules, search, counting, mixing weights; probabilities are
+/// fitted in the rest.
+const PARTS: [f64; 4] = [0.4, 0.82, 0.9, 0.95];
+
 impl Learner {
-    /// Learns on all processors.
-    pub fn fit(&self, data: &Dataset) -> Result<Model> {
-        let learned = self.fit_watched(data, &())?;
-        Ok(learned.expect("nothing stops it").model)
+    /// The paper, exactly: soft rules alone, by its settings.
+    pub fn paper() -> Self {
+        Learner { method: Method::Soft, training: Training::default(), ..Learner::default() }
     }
 
-    /// The same with progress; none where that stopped it.
-    pub fn fit_watched(&self, data: &Dataset, progress: &dyn Progress) -> Result<Option<Learned>> {
-        let mut soft = None;
-        if self.method != Method::Search {
-            let run = self.run(data)?;
-            if run.train(rayon::current_num_threads(), progress, None)? == TrainingEnd::Stopped {
-                return Ok(None);
-            }
-            soft = Some(run.into_model(progress));
+    /// Learns on all processors.
+    pub fn fit(&self, data: &Dataset) -> Result<Model> {
+        let learned = self.fit_watched(data, Start::default(), &())?;
+        Ok(learned.expect("nothing stops it before it has begun").model)
+    }
+
+    /// The same with progress. Where that stops the work, or the time is over, the model is of what there is by then; none
+    /// where that is nothing.
+    pub fn fit_watched(
+        &self,
+        data: &Dataset,
+        start: Start,
+        progress: &dyn Progress,
+    ) -> Result<Option<Learned>> {
+        let budget = Budget::new(progress, self.time);
+        let method = if start.soft.is_some() { Method::Full } else { self.method_on(data) };
+        let mut learned = Learned {
+            model: Model::new(Provenance::of(data, self.training.seed)),
+            reports: Vec::new(),
+            without_positives: Vec::new(),
+            left_out: Vec::new(),
+            is_cut: false,
+        };
+        learned.model.targets.clone_from(&self.training.targets);
+        let mut soft = start.soft;
+        if soft.is_none() && method != Method::Search {
+            let is_last = method == Method::Soft;
+            let time = if is_last { budget } else { budget.until(PARTS[0]) };
+            soft = self.train(data, start.checkpoints, start.resumes, &time, &mut learned)?;
         }
-        self.complete(soft, data, &[], progress)
+        if method != Method::Soft {
+            self.search(soft.as_ref(), data, start.proposed, &budget, &mut learned)?;
+        }
+        learned.model.soft = soft;
+        if learned.model.soft.is_none() && learned.model.rules.is_none() {
+            return Ok(None);
+        }
+        learned.model.calibration = self.calibration(&learned.model, data, &budget)?;
+        learned.is_cut |= budget.is_stopped();
+        Ok(Some(learned))
+    }
+
+    /// The method on some data: soft rules are left out where training them would take more than about five minutes of
+    /// processor time, or a fifth of the time that there is.
+    pub fn method_on(&self, data: &Dataset) -> Method {
+        let limit = self.time.map_or(MAX_SOFT_SECONDS, |time| time.as_secs_f64() / 5.0);
+        match self.method {
+            Method::Auto if self.training.estimated_seconds(data) > limit.min(MAX_SOFT_SECONDS) => {
+                Method::Search
+            }
+            Method::Auto => Method::Full,
+            given => given,
+        }
+    }
+
+    /// Trains soft rules; none where there was no time for a step.
+    fn train(
+        &self,
+        data: &Dataset,
+        checkpoints: Option<Checkpoints>,
+        resumes: bool,
+        budget: &Budget,
+        learned: &mut Learned,
+    ) -> Result<Option<SoftModel>> {
+        let run = self.run(data)?;
+        if let Some(checkpoints) = checkpoints.filter(|_| resumes) {
+            run.load_checkpoint(checkpoints.path)?;
+        }
+        learned.without_positives = run.without_positives().into_iter().map(String::from).collect();
+        if run.train(rayon::current_num_threads(), budget, checkpoints)? == TrainingEnd::Stopped {
+            learned.is_cut = true;
+            run.validate_stopped();
+        }
+        let model = run.into_model(budget);
+        Ok(Some(model).filter(|model| model.count() > 0))
     }
 
     /// The run that trains its soft rules; its checkpoints know the whole learner.
@@ -100,43 +203,40 @@ impl Learner {
         let (training, note) = Run::checkpoint_settings(path)?;
         let refused = |error| Error::data(path, format!("the checkpoint is not of a learner: {error}"));
         let Note { method, search } = serde_json::from_value(note).map_err(refused)?;
-        Ok(Learner { method, training, search })
+        Ok(Learner { method, training, search, time: None })
     }
 
-    /// Makes a model of trained soft rules, if there are any: searches, also among `proposed` rules, and chooses mixing
-    /// weights, as the method has it. None where `progress` stopped it.
-    pub fn complete(
+    /// Searches, also among `proposed` rules, counts what was found, and chooses mixing weights where there are soft
+    /// rules.
+    fn search(
         &self,
-        soft: Option<SoftModel>,
+        soft: Option<&SoftModel>,
         data: &Dataset,
         proposed: &[Rule],
-        progress: &dyn Progress,
-    ) -> Result<Option<Learned>> {
-        let mut model = Model::new(Provenance::of(data, self.training.seed));
-        model.targets.clone_from(&self.training.targets);
-        let mut reports = Vec::new();
-        if self.method != Method::Soft {
-            let search = Search { seed: self.training.seed, ..self.search };
-            let targets = self.training.targets_on(data)?;
-            let Some(searched) = search.run(data, soft.as_ref(), proposed, &targets, progress)? else {
-                return Ok(None);
-            };
-            if let Some(soft) = &soft {
-                model.mixing_weights = self.mixing_weights(soft, &searched.train_rules, data, progress)?;
-            }
-            let mut rules = RuleSet::new(searched.rules);
-            let mut train_rules = RuleSet::new(searched.train_rules);
-            rules.measure_linked(data.graph(Background::Train), progress)?;
-            train_rules.take_measures(&rules);
-            model.rules = Some(RuleModel::new(&rules, Some(&train_rules), data.names()));
-            model.search = Some(serde_json::to_value(search).expect("settings are plain values"));
-            reports = searched.reports;
+        budget: &Budget,
+        learned: &mut Learned,
+    ) -> Result<()> {
+        let search = Search { seed: self.training.seed, ..self.search };
+        let targets = self.training.targets_on(data)?;
+        let searched = search.run(data, soft, proposed, &targets, &budget.until(PARTS[1]))?;
+        learned.is_cut |= searched.reports.iter().any(|report| report.ended != Ended::Complete);
+        let names = &data.names().predicates;
+        learned.left_out = searched.left_out.iter().map(|&target| names.name(target).to_owned()).collect();
+        learned.reports = searched.reports;
+        if searched.rules.is_empty() && !searched.left_out.is_empty() {
+            return Ok(());
         }
-        model.soft = soft;
-        if !progress.is_stopped() {
-            model.calibration = self.calibration(&model, data, progress)?;
+        let mut rules = RuleSet::new(searched.rules);
+        rules.measure_linked(data.graph(Background::Train), &budget.until(PARTS[2]))?;
+        if let Some(soft) = soft {
+            let time = budget.until(PARTS[3]);
+            learned.model.mixing_weights = self.mixing_weights(soft, &searched.train_rules, data, &time)?;
         }
-        Ok((!progress.is_stopped()).then_some(Learned { model, reports }))
+        let mut train_rules = RuleSet::new(searched.train_rules);
+        train_rules.take_measures(&rules);
+        learned.model.rules = Some(RuleModel::new(&rules, Some(&train_rules), data.names()));
+        learned.model.search = Some(serde_json::to_value(search).expect("settings are plain values"));
+        Ok(())
     }
 
     /// Fitted on *valid* with what has not been fitted to it.

@@ -13,6 +13,7 @@ use super::{SearchReport, WeightFit};
 use crate::graph::{Direction, Predicate, Vocabulary};
 use crate::rule::{Aggregation, TargetRules, Weight, WeightedRule};
 use crate::solve::Ended;
+use crate::util::progress::Budget;
 
 /// The L2 strengths that are tried, strongest first: each fit goes on from the one before.
 const L2S: [f64; 3] = [20.0, 5.0, 1.0];
@@ -52,6 +53,7 @@ impl Tried {
         pool: Pool,
         sample: &QuerySample,
         aggregation: Option<Aggregation>,
+        budget: &Budget,
     ) -> Self {
         let mut trials: Vec<Trial> = Vec::new();
         let mut fits = Fits::new(sample, &pool.fires());
@@ -60,7 +62,7 @@ impl Tried {
             // A kind that the pool has no rules of changes nothing.
             let found = match last.take() {
                 Some((rules, found)) if rules == part.places.len() => found,
-                _ => trials_of(&part, &mut fits, sample),
+                _ => trials_of(&part, &mut fits, sample, budget),
             };
             let first = trials.len();
             trials.extend(found.iter().cloned());
@@ -70,18 +72,24 @@ impl Tried {
         let valid_queries = sample.valid_queries();
         let mut tried =
             Tried { target, pool, valid_queries, trials, counted: 0, pooled: 0, ended: Ended::Complete };
-        tried.fit_to_valid(sample, aggregation);
+        tried.fit_to_valid(sample, aggregation, budget);
         tried
+    }
+
+    /// The sum of its reciprocal ranks on *valid*, and of how many queries.
+    pub fn valid_ranks(&self, aggregation: Option<Aggregation>) -> (f64, usize) {
+        let [tails, heads] = self.best(&[], aggregation);
+        (self.trials[tails].gain(0) + self.trials[heads].gain(1), self.valid_queries)
     }
 
     /// Fits weights to *valid* too, so that the candidates that rules fire on need not be kept: those of all trials that
     /// may yet be chosen.
-    fn fit_to_valid(&mut self, sample: &QuerySample, aggregation: Option<Aggregation>) {
+    fn fit_to_valid(&mut self, sample: &QuerySample, aggregation: Option<Aggregation>, budget: &Budget) {
         let best = self.has_enough().then(|| self.best(&[], aggregation));
         self.rule_out();
         if self.valid_queries > 0 {
             let fires = self.pool.fires();
-            let mut refit = Refit::new(sample, &fires);
+            let mut refit = Refit::new(sample, &fires, budget);
             for (number, trial) in self.trials.iter_mut().enumerate() {
                 let is_open = trial.is_open;
                 let chosen = |direction: &Direction| {
@@ -164,13 +172,13 @@ impl Tried {
 }
 
 /// Trials of all aggregations of some rules, and for sums of all fits.
-fn trials_of(part: &Part, fits: &mut Fits, sample: &QuerySample) -> Vec<Trial> {
+fn trials_of(part: &Part, fits: &mut Fits, sample: &QuerySample, budget: &Budget) -> Vec<Trial> {
     let mut trials: Vec<Trial> = [Aggregation::MaxPlus, Aggregation::NoisyOr5, Aggregation::NoisyOr]
         .into_iter()
         .map(|aggregation| Trial::by_confidence(aggregation, part, sample))
         .collect();
     // Of trials that are equally good the first is taken: the one whose weights are shrunk least.
-    for (&l2, fits) in L2S.iter().zip(fits.weights(&part.places, &L2S)).rev() {
+    for (&l2, fits) in L2S.iter().zip(fits.weights(&part.places, &L2S, budget)).rev() {
         for (weights, masking) in fits.into_iter().zip([false, true]) {
             trials.push(Trial::by_weights(WeightFit { l2, masking }, weights, part, sample));
         }
@@ -231,8 +239,9 @@ mod tests {
         let single = vec![Single { kind, confidence: 0.5.into(), fires: answers, rule: rule(0) }];
         let counting = Counting { candidates: sample.labels.len(), training: Default::default() };
         let none = Conjunctions { max: 0, of: 0, min_support: 1, smoothing: 1.0 };
-        let pool = Pool::new(single, &counting, none);
-        let tried = Tried::new(Predicate(9), pool, &sample, Some(Aggregation::Sum));
+        let unlimited = Budget::new(&(), None);
+        let pool = Pool::new(single, &counting, none, &unlimited);
+        let tried = Tried::new(Predicate(9), pool, &sample, Some(Aggregation::Sum), &unlimited);
         let predicates = Names::new((0..10).map(|n| format!("p{n}")));
         let names = Vocabulary { predicates, ..Vocabulary::default() };
         let chosen = choose(vec![tried], Some(Aggregation::Sum), &names).remove(0);
@@ -244,7 +253,12 @@ mod tests {
     fn a_sum_is_chosen_only_where_it_is_better_by_more_than_noise() {
         let trials = |sum: Vec<f64>| Tried {
             target: Predicate(0),
-            pool: Pool::new(Vec::new(), &Counting::default(), Conjunctions::default()),
+            pool: Pool::new(
+                Vec::new(),
+                &Counting::default(),
+                Conjunctions::default(),
+                &Budget::new(&(), None),
+            ),
             valid_queries: 8,
             trials: vec![
                 ranked(Aggregation::MaxPlus, [vec![0.5; 8], Vec::new()]),

@@ -13,18 +13,16 @@ mod choose;
 mod ends;
 mod evaluate;
 mod propose;
+mod schedule;
 mod select;
 mod simplify;
 mod target;
 mod trial;
 mod weigh;
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
-
 pub use body::Kind;
 use body::Steps;
-use choose::{Tried, choose};
+use choose::choose;
 use propose::Branches;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -35,7 +33,7 @@ use crate::graph::{Background, ClassMatrix, Dataset, Predicate};
 use crate::model::{SoftModel, SoftRule};
 use crate::rule::{Aggregation, Rule, Schema, TargetRules};
 use crate::solve::{Ended, Limits, Solver};
-use crate::util::progress::{Progress, Stage};
+use crate::util::progress::Progress;
 
 /// Grows whenever the same settings find other rules: figures kept from an older one are no longer of this search.
 pub const REVISION: u32 = 6;
@@ -88,8 +86,6 @@ pub struct Search {
     pub max_facts: usize,
     /// Negatives of a query for each of its answers, at most, unless evaluation is exact.
     pub max_negatives: usize,
-    /// The most time for a target's proposals.
-    pub time: Option<Duration>,
     /// How rules are aggregated; chosen on *valid* for each target where not given.
     pub aggregation: Option<Aggregation>,
     /// Whether an entity may be its own answer where no training fact of the target says so of any.
@@ -115,7 +111,6 @@ impl Default for Search {
             evaluated: Evaluated::Auto,
             max_facts: 5000,
             max_negatives: 250,
-            time: None,
             aggregation: None,
             allow_reflexive: false,
             seed: 0,
@@ -166,6 +161,8 @@ pub struct Searched {
     pub train_rules: Vec<TargetRules>,
     /// What was found, target by target.
     pub reports: Vec<SearchReport>,
+    /// Targets that were not begun when the search was stopped; they have no rules.
+    pub left_out: Vec<Predicate>,
 }
 
 /// Exact evaluation is the default up to so many pairs of entities.
@@ -181,11 +178,13 @@ struct Context<'a> {
     extra: &'a [Rule],
     irreflexive: Vec<bool>,
     branches: Option<Branches>,
+    progress: &'a dyn Progress,
 }
 
 impl Search {
     /// Searches rules for `targets`: paths, endpoint patterns, what soft rules stand for if there is a model, and
-    /// `extra` rules. `progress` is told how many targets are done, and may stop the search: then there is none.
+    /// `extra` rules. `progress` is told how many targets are done. It may limit the time, of which every target gets
+    /// its part, and may stop the search: then targets that are begun end with what they have, and others are left out.
     pub fn run(
         &self,
         data: &Dataset,
@@ -193,7 +192,7 @@ impl Search {
         extra: &[Rule],
         targets: &[Predicate],
         progress: &dyn Progress,
-    ) -> Result<Option<Searched>> {
+    ) -> Result<Searched> {
         let graph = data.graph(Background::Train);
         let facts = graph.neighbours();
         for rule in extra {
@@ -209,24 +208,19 @@ impl Search {
             extra,
             irreflexive: evaluation.irreflexive(data),
             branches: (self.max_refined > 0).then(|| Branches::new(facts)),
+            progress,
         };
-        let done = AtomicUsize::new(0);
-        let search = |&target: &Predicate| {
-            let tried = (!progress.is_stopped()).then(|| context.search_target(target));
-            progress.report(Stage::Searching, done.fetch_add(1, Ordering::Relaxed) + 1, targets.len());
-            tried
-        };
-        let tried: Option<Vec<Tried>> = targets.par_iter().map(search).collect();
-        let Some(tried) = tried else { return Ok(None) };
+        let (tried, left_out) = context.search_all(targets);
         let mut chosen = choose(tried, self.aggregation, data.names());
         chosen.par_iter_mut().for_each(|chosen| context.simplify(chosen));
-        let mut searched = Searched { rules: Vec::new(), train_rules: Vec::new(), reports: Vec::new() };
+        let mut searched =
+            Searched { rules: Vec::new(), train_rules: Vec::new(), reports: Vec::new(), left_out };
         for chosen in chosen {
             searched.reports.push(chosen.report);
             searched.rules.extend(Some(chosen.train_and_valid).filter(|rules| !rules.rules.is_empty()));
             searched.train_rules.extend(Some(chosen.train).filter(|rules| !rules.rules.is_empty()));
         }
-        Ok(Some(searched))
+        Ok(searched)
     }
 }
 

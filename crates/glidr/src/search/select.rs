@@ -8,6 +8,7 @@ use super::body::{Body, Kind};
 use super::evaluate::QuerySample;
 use super::weigh::{Offer, take_greedily};
 use crate::rule::{MAX_VARIABLES, Rule, Term, Weight};
+use crate::util::progress::{Budget, Progress};
 
 /// A body with what was counted of it.
 #[derive(Clone, Copy, Debug)]
@@ -190,13 +191,18 @@ fn common(a: &[u32], b: &[u32]) -> Vec<u32> {
 impl Pool {
     /// The single rules, most confident first, and the best conjunctions of two that are
     /// more confident than both.
-    pub fn new(single: Vec<Single>, counting: &Counting, conjunctions: Conjunctions) -> Self {
+    pub fn new(
+        single: Vec<Single>,
+        counting: &Counting,
+        conjunctions: Conjunctions,
+        budget: &Budget,
+    ) -> Self {
         let mut pool = Pool { single: Vec::new(), rules: Vec::new() };
         for (number, Single { kind, confidence, fires, rule }) in single.into_iter().enumerate() {
             pool.rules.push(Pooled { parts: (number, None), confidence, kind, fires });
             pool.single.push(rule);
         }
-        pool.conjoin(counting, conjunctions);
+        pool.conjoin(counting, conjunctions, budget);
         // Most confident first, so that aggregations that count the best few can stop early.
         pool.rules
             .sort_by(|a, b| b.confidence.max().total_cmp(&a.confidence.max()).then(a.parts.cmp(&b.parts)));
@@ -220,7 +226,8 @@ impl Pool {
         }
     }
 
-    fn conjoin(&mut self, counting: &Counting, conjunctions: Conjunctions) {
+    /// Adds the best conjunctions of two rules, among those that the time reaches.
+    fn conjoin(&mut self, counting: &Counting, conjunctions: Conjunctions, budget: &Budget) {
         if conjunctions.max == 0 {
             return;
         }
@@ -228,7 +235,7 @@ impl Pool {
         let joined = self.rules.iter().take(conjunctions.of);
         let sets: Vec<Vec<u64>> = joined.map(|rule| bits.of(&rule.fires)).collect();
         let mut found: Vec<(f64, Weight, usize, usize)> = Vec::new();
-        for (i, a) in sets.iter().enumerate() {
+        for (i, a) in sets.iter().enumerate().take_while(|_| !budget.is_stopped()) {
             for (j, b) in sets.iter().enumerate().skip(i + 1) {
                 let least = self.rules[i].confidence.max().max(self.rules[j].confidence.max()) + 1e-9;
                 let counted = bits.confidence([a, b], least, conjunctions);
@@ -251,7 +258,7 @@ impl Pool {
 
     /// Keeps at most `max_rules` rules that link X and Y and as many priors: those that together rank the training
     /// queries best.
-    pub fn keep_best(&mut self, sample: &QuerySample, max_rules: usize) {
+    pub fn keep_best(&mut self, sample: &QuerySample, max_rules: usize, budget: &Budget) {
         let rules: Vec<Rule> = (0..self.rules.len()).map(|number| self.rule(number)).collect();
         let offers: Vec<Offer> = rules
             .iter()
@@ -263,7 +270,7 @@ impl Pool {
             })
             .collect();
         let mut kept = vec![false; rules.len()];
-        for taken in take_greedily(&offers, sample, max_rules) {
+        for taken in take_greedily(&offers, sample, max_rules, budget) {
             kept[taken] = true;
         }
         let mut kept = kept.into_iter();

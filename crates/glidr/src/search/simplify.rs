@@ -1,26 +1,18 @@
 //! Rules without literals that change no answer.
 
 use std::collections::{BTreeMap, HashMap};
-use std::time::Instant;
 
 use super::Context;
 use super::choose::Chosen;
-use super::evaluate::{Evaluator, Exact};
 use crate::rule::{Rule, TargetRules, Weight, WeightedRule};
-use crate::solve::Limits;
 
 impl Context<'_> {
-    /// Drops literals that change no answer, which conjunctions and rules of local search may have, where the graph
-    /// is small; rules that are then one are merged. Rules not reached within a target's time stay as they are.
+    /// Drops literals that change no answer, which conjunctions and rules of local search may have; rules that are then
+    /// one are merged. Rules that the time does not reach stay as they are.
     pub(super) fn simplify(&self, chosen: &mut Chosen) {
-        if !self.is_small() {
-            return;
-        }
         let target = chosen.train.target;
-        let limits = Limits { time: self.search.time, answers: None };
-        let evaluator = Exact::new(&self.steps, target, self.irreflexive[target.index()], limits);
-        let started = Instant::now();
-        let is_late = || self.search.time.is_some_and(|time| started.elapsed() >= time);
+        let evaluator = self.evaluator(target, self.progress.time_left());
+        let is_late = || self.progress.is_stopped();
         let mut simpler: HashMap<Rule, Rule> = HashMap::new();
         for rules in [&mut chosen.train_and_valid, &mut chosen.train] {
             let mut merged: BTreeMap<Rule, Weight> = BTreeMap::new();

@@ -1,7 +1,7 @@
 //! One target's search: bodies are proposed, counted, selected, fired, and their weights fitted.
 
 use std::collections::{HashMap, HashSet};
-use std::time::Instant;
+use std::time::Duration;
 
 use rand::seq::SliceRandom;
 
@@ -9,11 +9,13 @@ use super::body::Body;
 use super::choose::Tried;
 use super::evaluate::{Counts, Effort, Evaluator, Exact, Facts, Label, QuerySample, Sampled};
 use super::propose::{MaxPatterns, Parent, local_search, paths, patterns, similarity_paths};
+use super::schedule::Told;
 use super::select::{Conjunctions, Counted, Counting, Pool, Single, best};
 use super::{Context, Evaluated};
 use crate::graph::{Direction, Entity, Predicate, Split};
 use crate::rule::Rule;
 use crate::solve::{Ended, Limits};
+use crate::util::progress::{Budget, Progress, SearchStep};
 use crate::util::random::{Purpose, stream};
 
 /// Facts that paths and patterns are proposed from.
@@ -32,6 +34,13 @@ const CONJOINED: usize = 800;
 const MIN_GROUNDINGS: [u32; 8] = [1, 2, 3, 5, 9, 20, 50, 150];
 /// A rule of local search is first counted on about so many queries.
 const LOCAL_QUERIES: usize = 400;
+/// Of a target's time counting ends after the first of these parts, firing after the second, conjunctions and the choice
+/// of few rules after the third and fourth; weights are fitted in the rest.
+const PARTS: [f64; 4] = [0.5, 0.65, 0.75, 0.85];
+/// So many bodies are fired whatever the time.
+const MIN_FIRED: usize = 20;
+/// Progress is told after so many bodies.
+const TOLD: usize = 64;
 
 /// The search for one target's rules, while it goes on.
 struct TargetSearch<'c, 'e> {
@@ -41,7 +50,8 @@ struct TargetSearch<'c, 'e> {
     sample: QuerySample,
     /// The target's known pairs, in a random order.
     pairs: Vec<(u32, u32)>,
-    started: Instant,
+    budget: Budget<'c>,
+    told: &'c Told<'c>,
     effort: Effort,
     /// Fingerprints of the answers that a body was counted with.
     answered: HashSet<u64>,
@@ -52,25 +62,17 @@ struct TargetSearch<'c, 'e> {
 
 impl Context<'_> {
     /// Searches one target's rules.
-    pub(super) fn search_target(&self, target: Predicate) -> Tried {
-        let limits = Limits { time: self.search.time, answers: None };
-        if self.is_small() {
-            let mut evaluator = Exact::new(&self.steps, target, self.irreflexive[target.index()], limits);
-            self.search_by(target, &mut evaluator)
-        } else {
-            self.search_by(target, &mut Sampled::new(&self.steps, target, limits))
-        }
-    }
-
-    fn search_by(&self, target: Predicate, evaluator: &mut dyn Evaluator) -> Tried {
+    pub(super) fn search_target(&self, target: Predicate, budget: Budget, told: &Told) -> Tried {
+        let mut evaluator = self.evaluator(target, budget.until(PARTS[0]).time_left());
         let (sample, pairs) = self.sample(target);
         let mut search = TargetSearch {
             context: self,
             target,
-            evaluator,
+            evaluator: evaluator.as_mut(),
             sample,
             pairs,
-            started: Instant::now(),
+            budget,
+            told,
             effort: Effort { max_answers: MAX_ANSWERS, links: MAX_LINKS },
             answered: HashSet::new(),
             counted: Vec::new(),
@@ -79,6 +81,16 @@ impl Context<'_> {
         };
         search.propose();
         search.select()
+    }
+
+    /// What answers a target's bodies, each question within some time.
+    pub(super) fn evaluator(&self, target: Predicate, time: Option<Duration>) -> Box<dyn Evaluator + '_> {
+        let limits = Limits { time, answers: None };
+        if self.is_small() {
+            Box::new(Exact::new(&self.steps, target, self.irreflexive[target.index()], limits))
+        } else {
+            Box::new(Sampled::new(&self.steps, target, limits))
+        }
     }
 
     /// The queries that the target's bodies are evaluated on, and its known pairs: all of them where that is asked for
@@ -135,9 +147,12 @@ impl TargetSearch<'_, '_> {
         self.refine();
     }
 
-    /// Whether the target's time is over; half of it is for counting, the rest for what follows.
+    /// Whether the time for counting is over.
     fn is_late(&mut self) -> bool {
-        let late = self.context.search.time.is_some_and(|time| self.started.elapsed() >= time / 2);
+        if self.bodies.is_multiple_of(TOLD) {
+            self.told.step(SearchStep::Counting(self.bodies));
+        }
+        let late = self.budget.until(PARTS[0]).is_stopped();
         if late {
             self.ended = Ended::TimeLimit;
         }
@@ -250,15 +265,14 @@ impl TargetSearch<'_, '_> {
     /// Selects the best bodies, fires them, adds conjunctions and tries all aggregations of them.
     fn select(mut self) -> Tried {
         let search = self.context.search;
+        self.told.step(SearchStep::Selecting);
         let kept = best(&self.counted, search.max_pool);
         let mut fires = self.fires(&kept);
         let single = kept
             .into_iter()
-            .map(|Counted { confidence, body, .. }| Single {
-                kind: body.kind(),
-                confidence,
-                fires: fires.remove(&body).unwrap_or_default(),
-                rule: self.evaluator.rule(body),
+            .filter_map(|Counted { confidence, body, .. }| {
+                let (kind, fires) = (body.kind(), fires.remove(&body)?);
+                Some(Single { kind, confidence, fires, rule: self.evaluator.rule(body) })
             })
             .collect();
         let counting = self.sample.counting();
@@ -268,20 +282,21 @@ impl TargetSearch<'_, '_> {
             min_support: search.min_support,
             smoothing: search.smoothing,
         };
-        let mut pool = Pool::new(single, &counting, conjunctions);
+        let mut pool = Pool::new(single, &counting, conjunctions, &self.budget.until(PARTS[2]));
         let pooled = pool.rules.len();
         let many = (self.pairs.len() / FACTS_PER_RULE).clamp(MAX_RULES.0, MAX_RULES.1);
         let max_rules = search.max_rules.unwrap_or(many);
         if max_rules > 0 {
-            pool.keep_best(&self.sample, max_rules);
+            pool.keep_best(&self.sample, max_rules, &self.budget.until(PARTS[3]));
         }
-        let mut tried = Tried::new(self.target, pool, &self.sample, search.aggregation);
+        self.told.step(SearchStep::Fitting);
+        let mut tried = Tried::new(self.target, pool, &self.sample, search.aggregation, &self.budget);
         (tried.counted, tried.pooled, tried.ended) = (self.bodies, pooled, self.ended);
         tried
     }
 
     /// The candidates that every body fires on. A path is walked once for all groundings it is asked for, when the
-    /// most confident of these comes.
+    /// most confident of these comes; those that the time does not reach are not among the candidates.
     fn fires(&mut self, bodies: &[Counted]) -> HashMap<Body, Vec<u32>> {
         let mut asked: HashMap<Body, Vec<u32>> = HashMap::new();
         for counted in bodies {
@@ -291,6 +306,10 @@ impl TargetSearch<'_, '_> {
         let mut fires = HashMap::new();
         for counted in bodies {
             let body = counted.body.with_min_groundings(1);
+            if fires.len() >= MIN_FIRED && self.budget.until(PARTS[1]).is_stopped() {
+                self.ended = Ended::TimeLimit;
+                break;
+            }
             if let Some(mut min_groundings) = asked.remove(&body) {
                 min_groundings.sort_unstable();
                 let found = self.sample.fires(&self.evaluator.prepare(body), &min_groundings);

@@ -94,14 +94,16 @@ impl RuleSet {
         })
     }
 
-    /// Counts every rule that links X and Y on the graph's facts; `progress` is told how many are done.
+    /// Counts every rule that links X and Y on the graph's facts; `progress` is told how many are done. What is not
+    /// counted when it stops has no measures.
     pub(crate) fn measure_linked(&mut self, graph: &KnowledgeGraph, progress: &dyn Progress) -> Result<()> {
         let linked: Vec<&mut WeightedRule> =
             self.rules_mut().filter(|weighted| weighted.rule.links_ends()).collect();
         let (all, done) = (linked.len(), AtomicUsize::new(0));
         linked.into_par_iter().try_for_each(|weighted| {
             if !progress.is_stopped() {
-                weighted.measures = weighted.rule.measure(graph.neighbours(), Limits::default())?.complete();
+                let limits = Limits { time: progress.time_left(), answers: None };
+                weighted.measures = weighted.rule.measure(graph.neighbours(), limits)?.complete();
             }
             progress.report(Stage::Measuring, done.fetch_add(1, Ordering::Relaxed) + 1, all);
             Ok(())

@@ -15,7 +15,7 @@ mod measure;
 mod sets;
 mod solver;
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 pub use grounding::Grounding;
 pub use measure::HeldOut;
@@ -29,6 +29,13 @@ pub struct Limits {
     pub time: Option<Duration>,
     /// How many answers at most; none means all.
     pub answers: Option<usize>,
+}
+
+impl Limits {
+    /// When a question asked now must end; a time too long for the clock is none.
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        self.time.and_then(|time| Instant::now().checked_add(time))
+    }
 }
 
 /// How a search ended.

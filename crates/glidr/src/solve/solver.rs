@@ -1,8 +1,6 @@
 //! Answers of one rule on given facts. In: a [`Rule`] and [`Neighbours`]. Out: answers, counts and a first
 //! [`Grounding`].
 
-use std::time::Instant;
-
 use super::constraints::{Constraints, X, Y};
 use super::join::{Join, State};
 use super::{Ended, Found, Grounding, Limits};
@@ -41,8 +39,7 @@ impl<'f> Solver<'f> {
     pub fn new(rule: &Rule, facts: &'f Neighbours, limits: Limits) -> Result<Self> {
         let constraints = Constraints::new(rule, facts)?;
         let cap = u64::from(rule.min_groundings());
-        let mut join =
-            Join::new(&constraints, facts, None, cap, limits.time.map(|time| Instant::now() + time));
+        let mut join = Join::new(&constraints, facts, None, cap, limits.deadline());
         let mut reduced = join.start();
         if !join.eliminate(&mut reduced, [X, Y]) {
             if join.out_of_time {
@@ -60,8 +57,7 @@ impl<'f> Solver<'f> {
     }
 
     fn join(&self, without: Option<Triple>, cap: u64) -> Join<'_> {
-        let deadline = self.limits.time.map(|time| Instant::now() + time);
-        Join::new(&self.constraints, self.facts, without, cap, deadline)
+        Join::new(&self.constraints, self.facts, without, cap, self.limits.deadline())
     }
 
     /// All pairs that the body holds for, sorted.

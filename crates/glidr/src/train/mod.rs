@@ -6,6 +6,7 @@
 
 mod adamw;
 mod checkpoint;
+mod cost;
 mod loss;
 mod passes;
 mod rule_weights;
@@ -20,9 +21,10 @@ use std::time::{Duration, Instant};
 pub use adamw::AdamW;
 pub use loss::pairwise_logistic;
 use passes::Workspace;
+use rayon::prelude::*;
 pub use sample::Pair;
 pub(crate) use sample::Sampler;
-use unit::{Context, Unit};
+use unit::{Context, MAX_VALIDATION, MIN_VALIDATION, Unit};
 
 use crate::error::{Error, Result};
 use crate::graph::{Background, Dataset, KnowledgeGraph, MaskedGraph, Predicate, Split};
@@ -35,6 +37,8 @@ use crate::util::progress::{Progress, Stage};
 const RULES_PER_UNIT: usize = Sparse::RULES;
 /// Units that a run has at least, where there are rules enough, so that threads find work.
 const MIN_UNITS: usize = 16;
+/// Steps that every unit gets before any gets more.
+const FIRST_TURN: usize = 64;
 /// How often the watcher is told of progress.
 const WATCH: Duration = Duration::from_millis(100);
 /// The most memory that one thread may ask for.
@@ -208,8 +212,8 @@ impl<'d> Run<'d> {
                 scope.spawn(move || {
                     let _until_dropped = done;
                     let mut workspace = Workspace::default();
-                    while let Some(unit) = self.units.get(next.fetch_add(1, Ordering::Relaxed)) {
-                        match self.train_unit(unit, &mut workspace, &stopped) {
+                    while let Some((unit, last)) = self.turn(next.fetch_add(1, Ordering::Relaxed)) {
+                        match self.train_unit(unit, last, &mut workspace, &stopped) {
                             UnitEnd::Done => {}
                             UnitEnd::Stopped => break,
                             UnitEnd::Diverged => {
@@ -262,32 +266,34 @@ impl<'d> Run<'d> {
         ))
     }
 
-    /// Trains one unit to its end, unless stopped before.
+    /// The unit of a turn, and the step it is trained to. All units are trained for a few steps, then all for as many
+    /// more as they had: so rules of a run that is stopped have learned about as much as one another.
+    fn turn(&self, turn: usize) -> Option<(&Mutex<Unit>, usize)> {
+        let (round, place) = (turn / self.units.len().max(1), turn % self.units.len().max(1));
+        let before = FIRST_TURN.checked_shl(round as u32).map_or(usize::MAX, |last| last / 2);
+        let is_open = round == 0 || before < self.training.steps;
+        let last = before.saturating_mul(2).max(1).min(self.training.steps);
+        self.units.get(place).filter(|_| is_open).map(|unit| (unit, last))
+    }
+
+    /// Trains one unit to a step, and validates it after its last; unless stopped before.
     fn train_unit(
         &self,
         unit: &Mutex<Unit>,
+        last: usize,
         workspace: &mut Workspace,
         stopped: &dyn Fn() -> bool,
     ) -> UnitEnd {
         let target = lock(unit).target;
         let sampler = Sampler::new(self.data, target, &self.training);
-        let mut masked = (self.training.positives == Positives::All)
-            .then(|| MaskedGraph::new(self.graphs[0].adjacency(), target));
-        let context = Context {
-            training: &self.training,
-            schema: self.schema,
-            engine: self.engine,
-            training_graph: self.graphs[0].adjacency(),
-            validation_graph: self.graphs[1].adjacency(),
-            sampler: &sampler,
-        };
+        let (context, mut masked) = (self.context(&sampler), self.masked(target));
         loop {
             if stopped() {
                 return UnitEnd::Stopped;
             }
             // Locked for one step: a checkpoint always sees whole steps.
             let mut unit = lock(unit);
-            if unit.is_done() {
+            if unit.is_done() || (unit.step >= last && last < self.training.steps) {
                 return UnitEnd::Done;
             }
             if unit.step < self.training.steps {
@@ -297,9 +303,38 @@ impl<'d> Run<'d> {
                 }
                 self.steps.fetch_add(1, Ordering::Relaxed);
             } else {
-                unit.validate(&context, &mut masked, workspace);
+                unit.validate(&context, &mut masked, workspace, MAX_VALIDATION);
             }
         }
+    }
+
+    /// Validates, in short, what was trained before the run was stopped, so that it makes a model too.
+    pub fn validate_stopped(&self) {
+        let open: Vec<&Mutex<Unit>> = self.units.iter().filter(|unit| lock(unit).is_open()).collect();
+        open.into_par_iter().for_each_init(Workspace::default, |workspace, unit| {
+            let target = lock(unit).target;
+            let sampler = Sampler::new(self.data, target, &self.training);
+            let (context, mut masked) = (self.context(&sampler), self.masked(target));
+            lock(unit).validate(&context, &mut masked, workspace, MIN_VALIDATION);
+        });
+    }
+
+    /// What a target's units read.
+    fn context<'a>(&'a self, sampler: &'a Sampler<'a>) -> Context<'a> {
+        Context {
+            training: &self.training,
+            schema: self.schema,
+            engine: self.engine,
+            training_graph: self.graphs[0].adjacency(),
+            validation_graph: self.graphs[1].adjacency(),
+            sampler,
+        }
+    }
+
+    /// The background without a batch's own facts, where these stand in it.
+    fn masked(&self, target: Predicate) -> Option<MaskedGraph> {
+        let all = self.training.positives == Positives::All;
+        all.then(|| MaskedGraph::new(self.graphs[0].adjacency(), target))
     }
 
     fn units(&self) -> impl Iterator<Item = MutexGuard<'_, Unit>> {

@@ -17,9 +17,9 @@ use crate::rule::{Filling, Schema};
 use crate::util::random::{Purpose, stream};
 
 /// Validation batches per target: at least this many, so that few held-out facts weigh enough.
-const MIN_VALIDATION: usize = 8;
+pub(super) const MIN_VALIDATION: usize = 8;
 /// And at most this many.
-const MAX_VALIDATION: usize = 64;
+pub(super) const MAX_VALIDATION: usize = 64;
 
 /// Added to the first logits of the fillers of a rule that is started from.
 const START: f32 = 6.0;
@@ -127,16 +127,22 @@ impl Unit {
         self.loss = total / self.states.len() as f32;
     }
 
-    /// The mean validation loss of every rule.
+    /// Whether it is trained a little, but not validated.
+    pub fn is_open(&self) -> bool {
+        self.step > 0 && !self.is_done()
+    }
+
+    /// The mean validation loss of every rule, over at most so many batches.
     pub fn validate(
         &mut self,
         context: &Context,
         masked: &mut Option<MaskedGraph>,
         workspace: &mut Workspace,
+        max_batches: usize,
     ) {
         let size = context.training.batch;
         let held_out = context.sampler.held_out();
-        let batches = held_out.div_ceil(size / 2).clamp(MIN_VALIDATION, MAX_VALIDATION);
+        let batches = held_out.div_ceil(size / 2).clamp(MIN_VALIDATION, max_batches);
         let weights = self.weights(&context.schema);
         let mut sums = vec![0.0f64; self.states.len()];
         for number in 0..batches {

@@ -26,11 +26,7 @@ fn learned() -> [Learned; 2] {
         let model = training.run(&data).expect("sound settings");
         let targets: Vec<Predicate> = (0..data.names().predicates.len() as u32).map(Predicate).collect();
         let search = Search { max_pool: 30, max_conjunctions: 30, ..Search::default() };
-        let rules = search
-            .run(&data, Some(&model), &[], &targets, &())
-            .expect("a sound search")
-            .expect("not stopped")
-            .train_rules;
+        let rules = search.run(&data, Some(&model), &[], &targets, &()).expect("a sound search").train_rules;
         Learned { data, model, rules }
     })
 }

@@ -2,10 +2,21 @@
 
 use crate::util::projected_adam::ProjectedAdam;
 
+/// How the steps of a fit go.
+pub(super) struct Steps<'a> {
+    pub count: i32,
+    /// The length of each.
+    pub rate: &'a dyn Fn(i32) -> f64,
+    /// Whether the time is over: then a fit ends early.
+    pub is_late: &'a dyn Fn() -> bool,
+}
+
 /// Steps of a fit from nothing.
 pub(super) const STEPS: i32 = 100;
 /// The first step's length; steps shorten towards the end.
 const LEARNING_RATE: f64 = 0.1;
+/// A fit has so many steps whatever the time.
+const MIN_STEPS: i32 = 5;
 /// A rule without weight that would get less is looked at every so many steps.
 const LOOK: i32 = 10;
 
@@ -17,32 +28,36 @@ pub(super) fn fit(
     adjoint: &dyn Fn(&[f64], &mut [f64]),
     l2: f64,
     from: Option<&[f64]>,
+    is_late: &dyn Fn() -> bool,
 ) -> Vec<f64> {
     let steps = if from.is_some() { STEPS * 2 / 5 } else { STEPS };
     let nothing = vec![0.0; rules.len()];
     let rate = |step: i32| LEARNING_RATE * f64::from(steps - step + 1) / f64::from(STEPS);
-    fit_on(candidates, rules, adjoint, l2, from.unwrap_or(&nothing), steps, rate)
+    let steps = Steps { count: steps, rate: &rate, is_late };
+    fit_on(candidates, rules, adjoint, l2, from.unwrap_or(&nothing), &steps)
 }
 
-/// The same by so many steps of given lengths.
+/// The same by given steps.
 pub(super) fn fit_on<F: AsRef<[u32]>>(
     candidates: usize,
     rules: &[F],
     adjoint: &dyn Fn(&[f64], &mut [f64]),
     l2: f64,
     from: &[f64],
-    steps: i32,
-    rate: impl Fn(i32) -> f64,
+    steps: &Steps,
 ) -> Vec<f64> {
     let mut weights = from.to_vec();
     let mut adam = ProjectedAdam::new(rules.len());
     let (mut scores, mut d_scores) = (vec![0.0; candidates], vec![0.0; candidates]);
     let mut is_idle = vec![false; rules.len()];
-    for step in 1..=steps {
+    for step in 1..=steps.count {
+        if step > MIN_STEPS && (steps.is_late)() {
+            break;
+        }
         adam.begin(step);
         add_up(rules, &weights, &mut scores);
         adjoint(&scores, &mut d_scores);
-        let rate = rate(step);
+        let rate = (steps.rate)(step);
         for (number, fires) in rules.iter().enumerate() {
             if is_idle[number] && step % LOOK != 0 {
                 continue;

@@ -6,11 +6,12 @@
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, HashSet};
 
-use super::fit::{fit_on, scores};
+use super::fit::{Steps, fit_on, scores};
 use super::objective::Objective;
 use crate::graph::Direction;
 use crate::search::evaluate::QuerySample;
 use crate::util::listwise::listwise_adjoint;
+use crate::util::progress::{Budget, Progress};
 
 /// The L2 strength while rules are taken: a rule of little support promises little.
 const L2: f64 = 10.0;
@@ -45,11 +46,12 @@ impl Offer<'_> {
 }
 
 /// Takes at most `max_rules` linked rules and as many priors, no two of which fire on the same candidates; their places,
-/// in the order they are taken.
+/// in the order they are taken. When the time is over, the others are taken in the order of what they promised last.
 pub(in crate::search) fn take_greedily(
     offers: &[Offer],
     sample: &QuerySample,
     max_rules: usize,
+    budget: &Budget,
 ) -> Vec<usize> {
     let fires: Vec<&[u32]> = offers.iter().map(|offer| offer.fires).collect();
     let mut fits = Direction::BOTH
@@ -68,15 +70,18 @@ pub(in crate::search) fn take_greedily(
         if *left == 0 || fired.contains(fires[best.rule]) {
             continue;
         }
-        if best.round < taken.len() {
+        let is_late = budget.is_stopped();
+        if best.round < taken.len() && !is_late {
             waiting.push(promise(&fits, best.rule, taken.len()));
             continue;
         }
         *left -= 1;
         taken.push(best.rule);
         fired.insert(fires[best.rule]);
-        for fit in &mut fits {
-            fit.take(&taken);
+        if !is_late {
+            for fit in &mut fits {
+                fit.take(&taken);
+            }
         }
     }
     taken
@@ -153,8 +158,8 @@ impl Fit {
             let queries = &self.objective.queries;
             let adjoint = |scores: &[f64], d: &mut [f64]| listwise_adjoint(queries, &self.masked, scores, d);
             let (steps, rate) = STEPS;
-            self.weights =
-                fit_on(self.objective.candidates, &fires, &adjoint, L2, &self.weights, steps, |_| rate);
+            let how = Steps { count: steps, rate: &|_| rate, is_late: &|| false };
+            self.weights = fit_on(self.objective.candidates, &fires, &adjoint, L2, &self.weights, &how);
         }
         self.derive(taken);
     }
@@ -192,6 +197,10 @@ mod tests {
         [answers, others]
     }
 
+    fn unlimited() -> Budget<'static> {
+        Budget::new(&(), None)
+    }
+
     fn offer(fires: &[u32], is_linked: bool, literals: usize) -> Offer<'_> {
         Offer { fires, is_linked, literals }
     }
@@ -202,7 +211,7 @@ mod tests {
         let [answers, others] = answers_and_others(&sample);
         let half = &answers[..answers.len() / 2];
         let offers = [offer(&others, true, 1), offer(half, true, 1), offer(&answers, true, 2)];
-        let taken = take_greedily(&offers, &sample, 9);
+        let taken = take_greedily(&offers, &sample, 9, &unlimited());
         assert_eq!(taken.first(), Some(&2));
         assert!(!taken.contains(&0));
     }
@@ -212,7 +221,7 @@ mod tests {
         let sample = small_sample();
         let [answers, _] = answers_and_others(&sample);
         let offers = [offer(&answers, false, 1), offer(&answers, true, 3), offer(&answers, true, 2)];
-        assert_eq!(take_greedily(&offers, &sample, 9), [2]);
+        assert_eq!(take_greedily(&offers, &sample, 9, &unlimited()), [2]);
     }
 
     #[test]
@@ -222,7 +231,7 @@ mod tests {
         let some: Vec<&[u32]> = (0..answers.len()).map(|n| &answers[n..]).collect();
         let offers: Vec<Offer> =
             some.iter().enumerate().map(|(n, fires)| offer(fires, n % 2 == 0, 1)).collect();
-        let taken = take_greedily(&offers, &sample, 1);
+        let taken = take_greedily(&offers, &sample, 1, &unlimited());
         let linked = taken.iter().filter(|&&rule| offers[rule].is_linked).count();
         assert!(linked <= 1 && taken.len() - linked <= 1 && !taken.is_empty(), "{taken:?}");
     }

@@ -9,6 +9,7 @@ use crate::rule::Weight;
 use crate::search::WeightFit;
 use crate::search::evaluate::{Label, QuerySample};
 use crate::util::listwise::{ListwiseQuery, listwise_adjoint};
+use crate::util::progress::{Budget, Progress};
 
 /// All queries that weights for one direction are fitted to.
 pub(super) struct Objective {
@@ -81,25 +82,25 @@ impl Objective {
 
     /// Weights for L2 strengths from the strongest to the weakest, each on from those before: without false-negative
     /// masking, and on from these with it.
-    fn path(&self, l2s: &[f64]) -> Vec<[Vec<f64>; 2]> {
+    fn path(&self, l2s: &[f64], budget: &Budget) -> Vec<[Vec<f64>; 2]> {
         let mut path: Vec<[Vec<f64>; 2]> = Vec::new();
         for &l2 in l2s {
-            let plain = self.fit(l2, false, path.last().map(|[plain, _]| plain.as_slice()));
+            let plain = self.fit(l2, false, path.last().map(|[plain, _]| plain.as_slice()), budget);
             let masks = self.missing.iter().any(|&missing| missing > 0);
-            let masking = if masks { self.fit(l2, true, Some(&plain)) } else { plain.clone() };
+            let masking = if masks { self.fit(l2, true, Some(&plain), budget) } else { plain.clone() };
             path.push([plain, masking]);
         }
         path
     }
 
     /// Weights from nothing or on from others; a fit with masking needs these others.
-    fn fit(&self, l2: f64, masking: bool, from: Option<&[f64]>) -> Vec<f64> {
+    fn fit(&self, l2: f64, masking: bool, from: Option<&[f64]>, budget: &Budget) -> Vec<f64> {
         let masked = match from {
             Some(from) if masking => self.masked(&scores(self.candidates, &self.fires, from)),
             _ => vec![false; self.candidates],
         };
         let adjoint = |scores: &[f64], d: &mut [f64]| listwise_adjoint(&self.queries, &masked, scores, d);
-        fit(self.candidates, &self.fires, &adjoint, l2, from)
+        fit(self.candidates, &self.fires, &adjoint, l2, from, &|| budget.is_stopped())
     }
 
     /// The same queries with some of the rules alone, while `work` uses them.
@@ -135,9 +136,11 @@ impl Fits {
     }
 
     /// The weights of some rules under each L2 strength: without false-negative masking, and with it.
-    pub fn weights(&mut self, rules: &[usize], l2s: &[f64]) -> Vec<[Vec<Weight>; 2]> {
-        let [tails, heads] =
-            self.objectives.each_mut().map(|objective| objective.of_rules(rules, |part| part.path(l2s)));
+    pub fn weights(&mut self, rules: &[usize], l2s: &[f64], budget: &Budget) -> Vec<[Vec<Weight>; 2]> {
+        let [tails, heads] = self
+            .objectives
+            .each_mut()
+            .map(|objective| objective.of_rules(rules, |part| part.path(l2s, budget)));
         let join =
             |([plain_tails, masking_tails], [plain_heads, masking_heads]): ([Vec<f64>; 2], [Vec<f64>; 2])| {
                 [weights(plain_tails, plain_heads), weights(masking_tails, masking_heads)]
@@ -149,14 +152,15 @@ impl Fits {
 /// Refits weights to the facts of *valid* too, on from those fitted without them: only rules that have some weight
 /// may keep some.
 pub(in crate::search) struct Refit<'a> {
+    budget: &'a Budget<'a>,
     fires: &'a [&'a [u32]],
     objectives: [Objective; 2],
 }
 
 impl<'a> Refit<'a> {
-    pub fn new(sample: &QuerySample, fires: &'a [&'a [u32]]) -> Self {
+    pub fn new(sample: &QuerySample, fires: &'a [&'a [u32]], budget: &'a Budget) -> Self {
         let objectives = Direction::BOTH.map(|direction| Objective::new(sample, fires, direction, true));
-        Refit { fires, objectives }
+        Refit { budget, fires, objectives }
     }
 
     /// The weights under one fit, for some directions; 0 for the others.
@@ -176,7 +180,8 @@ impl<'a> Refit<'a> {
                     .filter(|(_, weight)| *weight > 0.0)
                     .collect();
                 let (rules, from): (Vec<usize>, Vec<f64>) = some.iter().copied().unzip();
-                let found = objective.of_rules(&rules, |part| part.fit(how.l2, how.masking, Some(&from)));
+                let fit = |part: &Objective| part.fit(how.l2, how.masking, Some(&from), self.budget);
+                let found = objective.of_rules(&rules, fit);
                 some.iter().zip(found).for_each(|(&(rule, _), weight)| all[rule] = weight);
             }
             all
@@ -286,8 +291,9 @@ mod tests {
             let l2: f64 = weights.iter().map(|weight| weight * weight / 2.0).sum();
             loss(&sample, &scores(all.len(), &fires, weights), Direction::Tail, false) + l2
         };
-        let on = value(&objective.path(&[20.0, 5.0, 1.0])[2][0]);
-        let from_nothing = value(&objective.fit(1.0, false, None));
+        let unlimited = Budget::new(&(), None);
+        let on = value(&objective.path(&[20.0, 5.0, 1.0], &unlimited)[2][0]);
+        let from_nothing = value(&objective.fit(1.0, false, None, &unlimited));
         assert!(from_nothing < 0.8 * value(&[0.0; 3]));
         assert!(on < 1.02 * from_nothing, "{on} against {from_nothing}");
     }
@@ -300,7 +306,8 @@ mod tests {
             .collect();
         let misses: Vec<u32> =
             (0..sample.labels.len() as u32).filter(|candidate| !finds.contains(candidate)).collect();
-        let weights = &Fits::new(&sample, &[&finds, &misses]).weights(&[0, 1], &[1.0])[0][0];
+        let weights =
+            &Fits::new(&sample, &[&finds, &misses]).weights(&[0, 1], &[1.0], &Budget::new(&(), None))[0][0];
         assert!(weights[0].tail > 0.3 && weights[0].head > 0.3, "{weights:?}");
         assert_eq!(weights[1], Weight::from(0.0));
     }
