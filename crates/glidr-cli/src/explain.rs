@@ -10,31 +10,33 @@ use glidr::internals::solve::Limits;
 use glidr::{Background, Explanation, Reasoning, Split};
 use serde_json::json;
 
+use crate::help::EXPERT;
 use crate::output::{Output, counted, table};
 use crate::scoring::{ScoringFlags, reasoner};
 use crate::settings::Looked;
 use crate::sources::open_both;
 use crate::tell::{rule_text, trace_text};
 
-/// Tell why a fact is likely or not: the rules that fire, with facts that prove it, then those that nearly fire and where
-/// they fail.
+/// Tell why a fact is likely or not: proofs, then rules that nearly fire.
 ///
-/// A pair that is itself a known fact is explained without that fact.
+/// A pair that is itself a known fact is explained without that fact. The rules are those that the model scores with; of a
+/// model of soft rules alone, those taken from them by top-p, p = 0.25.
+///
+/// With --trace, for the soft rules of the largest contribution the domains are shown round by round, with the sum of
+/// their entries and the likeliest entities, the literal that narrowed most, and for a score below 0.5 the literal that
+/// emptied a domain or came nearest to it. A rule's score is what message passing leaves of the emptiest variable's
+/// likeliest entity; the soft score is the sum over soft rules of weight × score.
 #[derive(Args)]
-#[command(
-    after_help = "The rules are those that the model scores with; of a model of soft rules alone, those taken from them by \
-    top-p, p = 0.25. A rule's confidence is support / answers, as glidr rules has it.\n\n\
-    --trace: the soft score is the sum over soft rules of weight × score; a rule's score is what message passing leaves \
-    of the emptiest variable's likeliest entity. For the soft rules of the largest contribution the domains are shown \
-    round by round, with the sum of their entries and the likeliest entities, the literal that narrowed most \
-    (took the largest part of a domain), and for a score below 0.5 the literal that emptied a domain or came nearest to it.\n\n\
-    Example:\n  glidr explain my.glidr --target uncle --head Arthur --tail Colin"
-)]
+#[command(after_help = "Examples:\n  \
+    glidr explain my.glidr --target uncle --head Arthur --tail Colin\n  \
+    glidr explain my.glidr --target uncle --head Arthur --tail Colin --limit 10\n  \
+    glidr explain my.glidr --target uncle --head Arthur --tail Colin --scoring soft --trace")]
 pub struct Explain {
     /// The model, or a text of rules
     model: PathBuf,
-    /// Folder or file of triples [default: the data that the model was learned on; for a text of rules the built-in
-    /// families]
+    /// Folder or file of triples [default: what the model was learned on]
+    ///
+    /// For a text of rules the default is the built-in families.
     data: Option<PathBuf>,
     /// The predicate
     #[arg(long, value_name = "NAME")]
@@ -48,22 +50,22 @@ pub struct Explain {
     #[command(flatten)]
     scoring: ScoringFlags,
     /// What the rules may look up
-    #[arg(long, value_enum, default_value = "train")]
+    #[arg(long, value_enum, default_value = "train", help_heading = EXPERT)]
     background: Looked,
     /// Show how message passing came to the soft score: domains round by round
     #[arg(long)]
     trace: bool,
-    /// At most so many rules that fire, that do not, and soft rules in detail
+    /// At most so many rules that fire, and that do not; 0 lists all
     #[arg(long, value_name = "COUNT", default_value_t = 3)]
     limit: usize,
     /// Entities shown of each domain
-    #[arg(long, value_name = "COUNT", default_value_t = 3)]
+    #[arg(long, value_name = "COUNT", default_value_t = 3, help_heading = EXPERT)]
     entities: usize,
     /// Rounds of message passing, `R_max` of the paper [default: as in training]
-    #[arg(long, value_name = "R", value_parser = clap::value_parser!(u16).range(1..=1000))]
+    #[arg(long, value_name = "R", value_parser = clap::value_parser!(u16).range(1..=1000), help_heading = EXPERT)]
     rounds: Option<u16>,
     /// Seconds for deciding or counting one rule
-    #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..), help_heading = EXPERT)]
     time: u64,
 }
 

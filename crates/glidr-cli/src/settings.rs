@@ -9,20 +9,23 @@ use glidr::internals::model::{Negative, Positives, RuleWeights};
 use glidr::internals::rule::{Clause, parse_rules};
 use glidr::{Background, Learner, Method, Training};
 
+use crate::help::{EXPERT, USUAL};
 use crate::search::SearchFlags;
 
 /// Every setting of learning: a flag wins over the file, the file over the default.
 #[derive(Args)]
-#[command(next_help_heading = "Settings of learning")]
+#[command(next_help_heading = "Expert settings of learning")]
 pub struct SettingFlags {
-    /// TOML file of settings, under the names of these flags; those of the search in a table `search`
-    #[arg(long, value_name = "FILE")]
+    /// TOML file of settings, such as rules = 32 (docs/settings.md)
+    #[arg(long, value_name = "FILE", help_heading = USUAL)]
     settings: Option<PathBuf>,
-    /// What is learned [default: full, or search on graphs of more than 5792 entities, where soft rules take hours]
-    #[arg(long, value_enum)]
+    /// What is learned [default: full; search on large graphs]
+    ///
+    /// Graphs of more than 5792 entities are large: soft rules would take hours there.
+    #[arg(long, value_enum, help_heading = USUAL)]
     method: Option<MethodFlag>,
     /// The paper, exactly: soft rules alone, by its settings
-    #[arg(long, conflicts_with_all = ["method", "settings"])]
+    #[arg(long, conflicts_with_all = ["method", "settings"], help_heading = USUAL)]
     paper: bool,
     /// Schematic variables, N of the paper, from 2 to 9 [default: 4]
     #[arg(long, value_name = "N")]
@@ -74,8 +77,8 @@ pub struct SettingFlags {
     /// for the order of summation [default: auto]
     #[arg(long, value_name = "ENGINE")]
     engine: Option<EngineFlag>,
-    /// Seed of every random choice, and of dividing data that is not divided [default: 0]
-    #[arg(long, value_name = "SEED")]
+    /// Seed of random choices, and of dividing undivided data [default: 0]
+    #[arg(long, value_name = "SEED", help_heading = USUAL)]
     seed: Option<u64>,
     #[command(flatten)]
     targets: TargetFlags,
@@ -89,8 +92,10 @@ pub struct SettingFlags {
 /// Some predicates.
 #[derive(Args)]
 pub struct TargetFlags {
-    /// Only these predicates, parted by commas (a comma inside a name is written \\,); may be given several times
-    #[arg(long, alias = "targets", value_name = "NAMES")]
+    /// Only these predicates, parted by commas
+    ///
+    /// A comma inside a name is written \,. The flag may be given several times.
+    #[arg(long, alias = "targets", value_name = "NAMES", help_heading = USUAL)]
     target: Vec<String>,
 }
 
@@ -215,7 +220,7 @@ fn set<T: Copy>(setting: &mut T, flag: Option<T>) {
 pub struct ReflexiveFlag {
     /// Let an entity be its own answer also where no training fact of the predicate is about an entity
     /// and itself
-    #[arg(long)]
+    #[arg(long, help_heading = EXPERT)]
     pub allow_reflexive: bool,
 }
 
