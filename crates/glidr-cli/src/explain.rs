@@ -82,10 +82,11 @@ impl Explain {
         };
         let reasoner = reasoner((&model, &self.model), &data, reasoning, output)?;
         let query = reasoner.query(&self.target, Some(&self.head), None)?;
+        let limit = if self.limit == 0 { usize::MAX } else { self.limit };
         let detail = Detail {
-            max_firing: self.limit,
-            max_failing: self.limit,
-            max_traces: if self.trace { self.limit } else { 0 },
+            max_firing: limit,
+            max_failing: limit,
+            max_traces: if self.trace { limit } else { 0 },
             domain_entities: self.entities,
             limits: Limits { time: Some(Duration::from_secs(self.time)), answers: None },
         };
@@ -110,52 +111,82 @@ impl Explain {
     }
 
     fn text(&self, explanation: &Explanation, scoring: &str, split: Option<Split>) -> String {
+        let mut text = self.verdict(explanation, scoring, split);
+        let (firing, failing) = (explanation.firing, explanation.decided - explanation.firing);
+        let told = explanation.rules.iter().filter(|rule| rule.is_firing()).count();
+        let of = counted(explanation.decided, "rule");
+        text += &match firing {
+            0 => format!("\nnone of {of} fires\n"),
+            1 => format!("\n1 of {of} fires:\n"),
+            _ => format!("\n{firing} of {of} fire:\n"),
+        };
+        text += &explanation.rules[..told].iter().map(rule_text).collect::<String>();
+        text += &more(firing - told, ["fires", "fire"]);
+        text += &match explanation.priors {
+            0 => String::new(),
+            1 => "1 prior fires too: it says how common such ends are\n".into(),
+            priors => format!("{priors} priors fire too: they say how common such ends are\n"),
+        };
+        if failing > 0 {
+            text += "\nrules that do not fire, those that come nearest first:\n";
+        }
+        text += &explanation.rules[told..].iter().map(rule_text).collect::<String>();
+        text += &more(failing - (explanation.rules.len() - told), ["does not fire", "do not fire"]);
+        if self.trace { text + &traces(explanation) } else { text }
+    }
+
+    /// How likely the fact is, by what, and whether it is known.
+    fn verdict(&self, explanation: &Explanation, scoring: &str, split: Option<Split>) -> String {
         let mut text = format!("{}({}, {}): ", self.target, self.head, self.tail);
         if let Some(probability) = explanation.probability {
             text += &format!("probability {probability:.3}, ");
         }
-        text += &format!("{scoring} score {:.4}\n", explanation.score);
-        if let Some(weight) = explanation.mixing_weight {
-            text += &format!("mixing weight {weight}: so much of the score is soft\n");
-        }
-        text += &match split {
-            Some(split) if self.is_background(split) => {
-                format!("a fact of {}; explained without that fact\n", split.name())
-            }
-            Some(split) => format!("a fact of {}, which the rules do not look up\n", split.name()),
-            None => "a fact of no split\n".into(),
+        text += &format!("{scoring} score {:.4}", explanation.score);
+        text += &match explanation.mixing_weight {
+            None => String::new(),
+            Some(0.0) => ", all by searched rules".into(),
+            Some(1.0) => ", all by soft rules".into(),
+            Some(weight) => format!(", mixing weight {weight}: so much of it is soft"),
         };
-        text += &format!("\nrules that fire: {} of {}\n", explanation.firing, explanation.decided);
-        if explanation.priors > 0 {
-            let count = counted(explanation.priors, "prior");
-            text += &format!("{count} that fire are part of the score: how common such ends are\n");
-        }
-        for rule in explanation.rules.iter().filter(|rule| rule.is_firing()) {
-            text += &rule_text(rule);
-        }
-        if explanation.firing < explanation.decided {
-            text += "\nrules that do not, and where they fail\n";
-        }
-        for rule in explanation.rules.iter().filter(|rule| !rule.is_firing()) {
-            text += &rule_text(rule);
-        }
-        if explanation.soft.is_empty() {
-            return text;
-        }
-        text += "\nhow the soft score comes together: the sum of weight × score\n";
-        let rows = explanation.soft.iter().map(|soft| {
-            let numbers = [soft.weight, soft.score, soft.contribution];
-            let mut row = vec![format!("soft rule {}", soft.rule)];
-            row.extend(numbers.map(|number| format!("{number:.4}")));
-            row
-        });
-        text += &table(&["", "weight", "score", "contribution"], 1, rows);
-        for soft in &explanation.soft {
-            if let Some(trace) = &soft.trace {
-                text += &format!("\nsoft rule {}, score {:.4}\n", soft.rule, soft.score);
-                text += &trace_text(trace);
+        let place = match split {
+            Some(split) if self.is_background(split) => {
+                format!("a known fact ({}), explained without itself", split.name())
             }
-        }
-        text
+            Some(split) => format!("a fact of {}, which the rules do not look up", split.name()),
+            None => "not in the data".into(),
+        };
+        format!("{text}\n{place}\n")
     }
+}
+
+/// What is not shown.
+fn more(count: usize, [one, several]: [&str; 2]) -> String {
+    match count {
+        0 => String::new(),
+        1 => format!("  and 1 more that {one} (--limit 0 shows all)\n"),
+        _ => format!("  and {count} more that {several} (--limit 0 shows all)\n"),
+    }
+}
+
+/// How the soft score comes together, and message passing for each soft rule.
+fn traces(explanation: &Explanation) -> String {
+    if explanation.soft.is_empty() {
+        let hint = if explanation.mixing_weight.is_some() { ": --scoring soft traces them" } else { "" };
+        return format!("\nno soft rule is part of this score{hint}\n");
+    }
+    let mut text = "\nhow the soft score comes together: the sum of weight × score\n".to_owned();
+    let rows = explanation.soft.iter().map(|soft| {
+        let numbers = [soft.weight, soft.score, soft.contribution];
+        let mut row = vec![format!("soft rule {}", soft.rule)];
+        row.extend(numbers.map(|number| format!("{number:.4}")));
+        row
+    });
+    text += &table(&["", "weight", "score", "contribution"], 1, rows);
+    for soft in &explanation.soft {
+        if let Some(trace) = &soft.trace {
+            text += &format!("\nsoft rule {}, score {:.4}\n", soft.rule, soft.score);
+            text += &trace_text(trace);
+        }
+    }
+    text
 }

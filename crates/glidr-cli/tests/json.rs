@@ -37,7 +37,9 @@ fn parent(key: &str) -> &str {
 fn printed(value: &Value, place: &str, keys: &mut BTreeSet<String>) {
     if let Value::Array(list) = value {
         let place = format!("{place}[]");
-        list.iter().for_each(|element| printed(element, &place, keys));
+        for element in list {
+            printed(element, &place, keys);
+        }
     }
     for (name, value) in value.as_object().into_iter().flatten() {
         let key = if place.is_empty() { name.clone() } else { format!("{place}.{name}") };

@@ -70,14 +70,10 @@ pub struct Rules {
     /// Only rules of at least this support
     #[arg(long, value_name = "COUNT")]
     min_support: Option<usize>,
-    /// What rules are sorted by [default: best]
-    ///
-    /// For other engines and in a text they stand as they are.
+    /// What rules are sorted by [default: best; for other engines and in a text, as they stand]
     #[arg(long, value_enum, help_heading = EXPERT)]
     sort: Option<Sort>,
-    /// Precision, recall and F1 on this split too
-    ///
-    /// Of the answers that are no known facts, against the facts of that split.
+    /// Precision, recall and F1 on this split too, of the answers that are no known facts
     #[arg(long, value_enum, help_heading = EXPERT)]
     split: Option<HeldOutSplit>,
     /// How far each rule agrees with the soft rule it was taken from
