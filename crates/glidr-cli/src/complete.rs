@@ -22,27 +22,25 @@ use crate::settings::{ReflexiveFlag, TargetFlags};
 use crate::signals::Signals;
 use crate::sources::open_both;
 
-/// Give all new facts that a model finds over the whole graph, most probable first, each with its best rule.
+/// Give all new facts over the whole graph, most probable first, each with its best rule.
 ///
 /// No known fact is among them, no entity with itself where the data never has that, and none whose ends have other
 /// roles in the graph than those of the predicate. Every entity is asked for the tails that it lacks.
+///
+/// A probability says how often such answers were true when facts of valid were held out; true facts that are missing
+/// from the data count as false there, so it errs low.
 #[derive(Args)]
 #[command(
-    after_help = "A probability says how often such answers were true when facts of valid were held out; true facts \
-    that are missing from the data count as false there, so it errs low.\n\n\
-    Columns of TSV: head, predicate, tail, probability, confidence of the best rule, best rule; with --explain the facts \
-    that prove it. JSON keys: head, predicate, tail, probability, confidence, rule, proof.\n\n\
-    --hold-out hides test from the rules, and tells what share of the new facts is in it beside what their \
-    probabilities promised.\n\n\
+    after_help = "Columns: head, predicate, tail, probability, confidence of the best rule, that rule, its proof (--explain).\n\n\
     Examples:\n  \
     glidr complete my.glidr -o new.tsv\n  \
     glidr complete my.glidr --target uncle --min-probability 0.9 --explain\n  \
-    glidr complete my.glidr --hold-out"
+    glidr complete my.glidr --hold-out       are the probabilities right? test tells"
 )]
 pub struct Complete {
     /// The model
     model: PathBuf,
-    /// Folder or file of triples [default: the data that the model was learned on]
+    /// Folder or file of triples [default: what the model was learned on]
     data: Option<PathBuf>,
     /// Where facts go [default: standard output]
     #[arg(short, long, value_name = "FILE")]

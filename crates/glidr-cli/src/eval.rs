@@ -13,26 +13,26 @@ use glidr::{Dataset, Evaluation, EvaluationReport, Model, Predictor, Reasoning, 
 use serde_json::{Value, json};
 
 use crate::bars::Bars;
+use crate::help::EXPERT;
 use crate::output::{Output, counted, table};
 use crate::scoring::{LimitFlags, ScoringFlags, reasoner};
 use crate::settings::{EngineFlag, ReflexiveFlag};
 use crate::sources::open_both;
 
-/// Rank held-out facts: each asks p(h, ?) and p(?, t), filtered, against all entities.
+/// Rank the held-out facts of a graph with a model: MRR and Hits@1, @3, @10.
+///
+/// Each fact asks p(h, ?) and p(?, t), filtered, against all entities.
 #[derive(Args)]
-#[command(
-    after_help = "JSON keys: mrr, hits1, hits3, hits10 (fractions of 1), queries, tails, heads, macro, per_predicate, \
-    without_rules, left_out, protocol (split, split_hash, directions, filtered, ties, tie_tolerance, seed, \
-    candidates, rounds, scoring, allow_reflexive), seconds; with --scoring rules or blend also rules, rules_per_target \
-    (those that link X and Y), ended; where answers have probabilities also calibration_error, calibration_error_shown \
-    (among answers of at least 0.1) and reliability (ten bins: answers, probability, share that is true); \
-    with --scoring blend also mixing_weights (per target: weight, valid_mrr)"
-)]
+#[command(after_help = "Examples:\n  \
+    glidr eval my.glidr                      on the test split of the data it was learned on\n  \
+    glidr eval my.rules my-graph/            a text of rules on a graph of your own\n  \
+    glidr eval my.glidr --format svg > p.svg how far probabilities can be trusted, as a picture")]
 pub struct Eval {
     /// The model, or a text of rules
     model: PathBuf,
-    /// Folder or file of triples [default: the data that the model was learned on; for a text of rules the built-in
-    /// families]
+    /// Folder or file of triples [default: what the model was learned on]
+    ///
+    /// For a text of rules the default is the built-in families.
     data: Option<PathBuf>,
     /// The split to ask about
     #[arg(long, value_enum, default_value = "test")]
@@ -45,16 +45,16 @@ pub struct Eval {
     #[arg(long, value_enum, default_value = "table")]
     format: EvalFormat,
     /// How ties are broken
-    #[arg(long, value_enum, default_value = "random")]
+    #[arg(long, value_enum, default_value = "random", help_heading = EXPERT)]
     ties: TieRule,
     /// Seed of random ties [default: the model's seed]
-    #[arg(long, value_name = "SEED")]
+    #[arg(long, value_name = "SEED", help_heading = EXPERT)]
     seed: Option<u64>,
     /// Rounds of message passing, `R_max` of the paper [default: as in training]
-    #[arg(long, value_name = "R", value_parser = clap::value_parser!(u16).range(1..=1000))]
+    #[arg(long, value_name = "R", value_parser = clap::value_parser!(u16).range(1..=1000), help_heading = EXPERT)]
     rounds: Option<u16>,
     /// Which engine passes messages; none changes a rank
-    #[arg(long, value_enum, default_value = "auto")]
+    #[arg(long, value_enum, default_value = "auto", help_heading = EXPERT)]
     engine: EngineFlag,
     #[command(flatten)]
     reflexive: ReflexiveFlag,

@@ -10,31 +10,33 @@ use glidr::internals::solve::Limits;
 use glidr::{Background, Explanation, Reasoning, Split};
 use serde_json::json;
 
+use crate::help::EXPERT;
 use crate::output::{Output, counted, table};
 use crate::scoring::{ScoringFlags, reasoner};
 use crate::settings::Looked;
 use crate::sources::open_both;
 use crate::tell::{rule_text, trace_text};
 
-/// Tell why a fact is likely or not: the rules that fire, with facts that prove it, then those that nearly fire and where
-/// they fail.
+/// Tell why a fact is likely or not: proofs, then rules that nearly fire.
 ///
-/// A pair that is itself a known fact is explained without that fact.
+/// A pair that is itself a known fact is explained without that fact. The rules are those that the model scores with; of a
+/// model of soft rules alone, those taken from them by top-p, p = 0.25.
+///
+/// With --trace, for the soft rules of the largest contribution the domains are shown round by round, with the sum of
+/// their entries and the likeliest entities, the literal that narrowed most, and for a score below 0.5 the literal that
+/// emptied a domain or came nearest to it. A rule's score is what message passing leaves of the emptiest variable's
+/// likeliest entity; the soft score is the sum over soft rules of weight × score.
 #[derive(Args)]
-#[command(
-    after_help = "The rules are those that the model scores with; of a model of soft rules alone, those taken from them by \
-    top-p, p = 0.25. A rule's confidence is support / answers, as glidr rules has it.\n\n\
-    --trace: the soft score is the sum over soft rules of weight × score; a rule's score is what message passing leaves \
-    of the emptiest variable's likeliest entity. For the soft rules of the largest contribution the domains are shown \
-    round by round, with the sum of their entries and the likeliest entities, the literal that narrowed most \
-    (took the largest part of a domain), and for a score below 0.5 the literal that emptied a domain or came nearest to it.\n\n\
-    Example:\n  glidr explain my.glidr --target uncle --head Arthur --tail Colin"
-)]
+#[command(after_help = "Examples:\n  \
+    glidr explain my.glidr --target uncle --head Arthur --tail Colin\n  \
+    glidr explain my.glidr --target uncle --head Arthur --tail Colin --limit 10\n  \
+    glidr explain my.glidr --target uncle --head Arthur --tail Colin --scoring soft --trace")]
 pub struct Explain {
     /// The model, or a text of rules
     model: PathBuf,
-    /// Folder or file of triples [default: the data that the model was learned on; for a text of rules the built-in
-    /// families]
+    /// Folder or file of triples [default: what the model was learned on]
+    ///
+    /// For a text of rules the default is the built-in families.
     data: Option<PathBuf>,
     /// The predicate
     #[arg(long, value_name = "NAME")]
@@ -48,22 +50,22 @@ pub struct Explain {
     #[command(flatten)]
     scoring: ScoringFlags,
     /// What the rules may look up
-    #[arg(long, value_enum, default_value = "train")]
+    #[arg(long, value_enum, default_value = "train", help_heading = EXPERT)]
     background: Looked,
     /// Show how message passing came to the soft score: domains round by round
     #[arg(long)]
     trace: bool,
-    /// At most so many rules that fire, that do not, and soft rules in detail
+    /// At most so many rules that fire, and that do not; 0 lists all
     #[arg(long, value_name = "COUNT", default_value_t = 3)]
     limit: usize,
     /// Entities shown of each domain
-    #[arg(long, value_name = "COUNT", default_value_t = 3)]
+    #[arg(long, value_name = "COUNT", default_value_t = 3, help_heading = EXPERT)]
     entities: usize,
     /// Rounds of message passing, `R_max` of the paper [default: as in training]
-    #[arg(long, value_name = "R", value_parser = clap::value_parser!(u16).range(1..=1000))]
+    #[arg(long, value_name = "R", value_parser = clap::value_parser!(u16).range(1..=1000), help_heading = EXPERT)]
     rounds: Option<u16>,
     /// Seconds for deciding or counting one rule
-    #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..), help_heading = EXPERT)]
     time: u64,
 }
 
@@ -80,10 +82,11 @@ impl Explain {
         };
         let reasoner = reasoner((&model, &self.model), &data, reasoning, output)?;
         let query = reasoner.query(&self.target, Some(&self.head), None)?;
+        let limit = if self.limit == 0 { usize::MAX } else { self.limit };
         let detail = Detail {
-            max_firing: self.limit,
-            max_failing: self.limit,
-            max_traces: if self.trace { self.limit } else { 0 },
+            max_firing: limit,
+            max_failing: limit,
+            max_traces: if self.trace { limit } else { 0 },
             domain_entities: self.entities,
             limits: Limits { time: Some(Duration::from_secs(self.time)), answers: None },
         };
@@ -108,52 +111,82 @@ impl Explain {
     }
 
     fn text(&self, explanation: &Explanation, scoring: &str, split: Option<Split>) -> String {
+        let mut text = self.verdict(explanation, scoring, split);
+        let (firing, failing) = (explanation.firing, explanation.decided - explanation.firing);
+        let told = explanation.rules.iter().filter(|rule| rule.is_firing()).count();
+        let of = counted(explanation.decided, "rule");
+        text += &match firing {
+            0 => format!("\nnone of {of} fires\n"),
+            1 => format!("\n1 of {of} fires:\n"),
+            _ => format!("\n{firing} of {of} fire:\n"),
+        };
+        text += &explanation.rules[..told].iter().map(rule_text).collect::<String>();
+        text += &more(firing - told, ["fires", "fire"]);
+        text += &match explanation.priors {
+            0 => String::new(),
+            1 => "1 prior fires too: it says how common such ends are\n".into(),
+            priors => format!("{priors} priors fire too: they say how common such ends are\n"),
+        };
+        if failing > 0 {
+            text += "\nrules that do not fire, those that come nearest first:\n";
+        }
+        text += &explanation.rules[told..].iter().map(rule_text).collect::<String>();
+        text += &more(failing - (explanation.rules.len() - told), ["does not fire", "do not fire"]);
+        if self.trace { text + &traces(explanation) } else { text }
+    }
+
+    /// How likely the fact is, by what, and whether it is known.
+    fn verdict(&self, explanation: &Explanation, scoring: &str, split: Option<Split>) -> String {
         let mut text = format!("{}({}, {}): ", self.target, self.head, self.tail);
         if let Some(probability) = explanation.probability {
             text += &format!("probability {probability:.3}, ");
         }
-        text += &format!("{scoring} score {:.4}\n", explanation.score);
-        if let Some(weight) = explanation.mixing_weight {
-            text += &format!("mixing weight {weight}: so much of the score is soft\n");
-        }
-        text += &match split {
-            Some(split) if self.is_background(split) => {
-                format!("a fact of {}; explained without that fact\n", split.name())
-            }
-            Some(split) => format!("a fact of {}, which the rules do not look up\n", split.name()),
-            None => "a fact of no split\n".into(),
+        text += &format!("{scoring} score {:.4}", explanation.score);
+        text += &match explanation.mixing_weight {
+            None => String::new(),
+            Some(0.0) => ", all by searched rules".into(),
+            Some(1.0) => ", all by soft rules".into(),
+            Some(weight) => format!(", mixing weight {weight}: so much of it is soft"),
         };
-        text += &format!("\nrules that fire: {} of {}\n", explanation.firing, explanation.decided);
-        if explanation.priors > 0 {
-            let count = counted(explanation.priors, "prior");
-            text += &format!("{count} that fire are part of the score: how common such ends are\n");
-        }
-        for rule in explanation.rules.iter().filter(|rule| rule.is_firing()) {
-            text += &rule_text(rule);
-        }
-        if explanation.firing < explanation.decided {
-            text += "\nrules that do not, and where they fail\n";
-        }
-        for rule in explanation.rules.iter().filter(|rule| !rule.is_firing()) {
-            text += &rule_text(rule);
-        }
-        if explanation.soft.is_empty() {
-            return text;
-        }
-        text += "\nhow the soft score comes together: the sum of weight × score\n";
-        let rows = explanation.soft.iter().map(|soft| {
-            let numbers = [soft.weight, soft.score, soft.contribution];
-            let mut row = vec![format!("soft rule {}", soft.rule)];
-            row.extend(numbers.map(|number| format!("{number:.4}")));
-            row
-        });
-        text += &table(&["", "weight", "score", "contribution"], 1, rows);
-        for soft in &explanation.soft {
-            if let Some(trace) = &soft.trace {
-                text += &format!("\nsoft rule {}, score {:.4}\n", soft.rule, soft.score);
-                text += &trace_text(trace);
+        let place = match split {
+            Some(split) if self.is_background(split) => {
+                format!("a known fact ({}), explained without itself", split.name())
             }
-        }
-        text
+            Some(split) => format!("a fact of {}, which the rules do not look up", split.name()),
+            None => "not in the data".into(),
+        };
+        format!("{text}\n{place}\n")
     }
+}
+
+/// What is not shown.
+fn more(count: usize, [one, several]: [&str; 2]) -> String {
+    match count {
+        0 => String::new(),
+        1 => format!("  and 1 more that {one} (--limit 0 shows all)\n"),
+        _ => format!("  and {count} more that {several} (--limit 0 shows all)\n"),
+    }
+}
+
+/// How the soft score comes together, and message passing for each soft rule.
+fn traces(explanation: &Explanation) -> String {
+    if explanation.soft.is_empty() {
+        let hint = if explanation.mixing_weight.is_some() { ": --scoring soft traces them" } else { "" };
+        return format!("\nno soft rule is part of this score{hint}\n");
+    }
+    let mut text = "\nhow the soft score comes together: the sum of weight × score\n".to_owned();
+    let rows = explanation.soft.iter().map(|soft| {
+        let numbers = [soft.weight, soft.score, soft.contribution];
+        let mut row = vec![format!("soft rule {}", soft.rule)];
+        row.extend(numbers.map(|number| format!("{number:.4}")));
+        row
+    });
+    text += &table(&["", "weight", "score", "contribution"], 1, rows);
+    for soft in &explanation.soft {
+        if let Some(trace) = &soft.trace {
+            text += &format!("\nsoft rule {}, score {:.4}\n", soft.rule, soft.score);
+            text += &trace_text(trace);
+        }
+    }
+    text
 }

@@ -9,23 +9,23 @@ use glidr::Background;
 use glidr::internals::export::{Known, csv_facts, json_facts};
 use serde_json::json;
 
+use crate::help::EXPERT;
 use crate::listing::Format;
 use crate::output::{Output, counted};
 use crate::settings::Looked;
 use crate::solve::write_file;
 use crate::sources::open_data;
 
-/// Write the facts of a graph for another engine, to go with the rules of glidr rules --format.
+/// Write the facts of a graph for Prolog, Datalog, ASP, SPARQL or SQL.
+///
+/// They go with the rules of glidr rules --format. Every engine gets the same relations: fact(head, predicate, tail),
+/// has(entity, property), entity(name).
 #[derive(Args)]
-#[command(
-    after_help = "Every engine gets the same relations: fact(head, predicate, tail), has(entity, property), \
-    entity(name). docs/export.md shows how each is run.\n\n\
-    Examples:\n  \
+#[command(after_help = "Examples:\n  \
     glidr export my-graph/ --format prolog -o facts.pl\n  \
-    glidr rules my.rules my-graph/ --format prolog -o rules.pl\n  \
-    swipl facts.pl rules.pl\n  \
-    glidr export my-graph/ --format csv -o tables/      fact.csv, has.csv, entity.csv, odd_name.csv"
-)]
+    glidr rules my.glidr --format prolog -o rules.pl     then: swipl facts.pl rules.pl\n  \
+    glidr export my-graph/ --format csv -o tables/       fact.csv, has.csv, entity.csv, odd_name.csv\n\n\
+    docs/export.md shows how each engine is run.")]
 pub struct Export {
     /// Folder or file of triples [default: the built-in families]
     data: Option<PathBuf>,
@@ -39,7 +39,7 @@ pub struct Export {
     #[arg(long, value_enum, default_value = "all")]
     background: Looked,
     /// Seed that divides data that is not divided
-    #[arg(long, value_name = "SEED", default_value_t = 0)]
+    #[arg(long, value_name = "SEED", default_value_t = 0, help_heading = EXPERT)]
     seed: u64,
 }
 

@@ -9,9 +9,10 @@ use glidr::internals::synthetic::check_folder;
 use glidr::{Generator, Split};
 use serde_json::json;
 
+use crate::help::EXPERT;
 use crate::output::{Output, counted};
 
-/// Make a synthetic graph in which rules are planted, to see whether they are found again.
+/// Make a synthetic graph with planted rules, to see whether they are found again.
 ///
 /// Random facts of the predicates p01, p02, …; and for each planted rule a predicate whose facts are
 /// exactly the answers of the rule: a chain, a branch, a loop, one with a property, one with a
@@ -21,10 +22,7 @@ use crate::output::{Output, counted};
 #[command(after_help = "Examples:\n  \
     glidr generate small/                           1000 entities, 8000 facts, five planted rules\n  \
     glidr learn small/ -o small.glidr --steps 300   learn them\n  \
-    glidr rules small.glidr --target loop           and compare with small/planted.rules\n  \
-    glidr generate large/ --entities 123182 --predicates 37 --facts 1080000 --instances 4000\n                                                  \
-    the size of YAGO3-10\n\n\
-    JSON keys: folder, entities, predicates, properties, splits, planted, generator")]
+    glidr rules small.glidr --target loop           and compare with small/planted.rules")]
 pub struct Generate {
     /// Where the graph goes: a new or empty folder
     folder: PathBuf,
@@ -38,29 +36,29 @@ pub struct Generate {
     #[arg(long, value_name = "COUNT")]
     predicates: Option<usize>,
     /// Properties [default: 2]
-    #[arg(long, value_name = "COUNT")]
+    #[arg(long, value_name = "COUNT", help_heading = EXPERT)]
     properties: Option<usize>,
     /// Facts in all four splits together [default: 8000]
     #[arg(long, value_name = "COUNT")]
     facts: Option<usize>,
     /// Facts for each entity, instead of --facts
-    #[arg(long, value_name = "COUNT", conflicts_with = "facts")]
+    #[arg(long, value_name = "COUNT", conflicts_with = "facts", help_heading = EXPERT)]
     degree: Option<f64>,
     /// Planted rules, the five shapes in turn [default: 5]
     #[arg(long, value_name = "COUNT")]
     rules: Option<usize>,
     /// How often each planted body is made true of random entities, and as often all but one literal of
     /// it [default: 150]
-    #[arg(long, value_name = "COUNT")]
+    #[arg(long, value_name = "COUNT", help_heading = EXPERT)]
     instances: Option<usize>,
     /// The chance that a training fact of a planted target is put at a random pair [default: 0]
-    #[arg(long, value_name = "P")]
+    #[arg(long, value_name = "P", help_heading = EXPERT)]
     noise: Option<f64>,
     /// How unevenly entities take part in random facts: 1 evenly, more makes hubs [default: 1]
-    #[arg(long, value_name = "POWER")]
+    #[arg(long, value_name = "POWER", help_heading = EXPERT)]
     skew: Option<f64>,
     /// The share of a planted target's facts in valid, and again in test [default: 0.1]
-    #[arg(long, value_name = "SHARE")]
+    #[arg(long, value_name = "SHARE", help_heading = EXPERT)]
     held_out: Option<f64>,
     /// Seed of every random choice [default: 0]
     #[arg(long, value_name = "SEED")]

@@ -15,6 +15,9 @@ use crate::sources::open_data;
 
 /// Describe a model file or a data set.
 #[derive(Args)]
+#[command(after_help = "Examples:\n  \
+    glidr info my-graph/       facts of each predicate and split, and what is odd about them\n  \
+    glidr info my.glidr        where a model comes from, its settings, its rules of each predicate")]
 pub struct Info {
     /// A model, or a folder or file of triples [default: the built-in families]
     path: Option<PathBuf>,

@@ -17,6 +17,7 @@ use serde_json::json;
 use crate::STOPPED;
 use crate::bars::Bars;
 use crate::eval::{self, evaluated_json};
+use crate::help::EXPERT;
 use crate::keeper::Keeper;
 use crate::output::Output;
 use crate::screen::Screen;
@@ -24,18 +25,16 @@ use crate::settings::SettingFlags;
 use crate::signals::Signals;
 use crate::sources::open_data;
 
-/// Learn rules for the predicates of a graph, and keep them as a model.
+/// Learn rules from a graph and keep them as a model.
 ///
 /// Soft rules are trained, rules are searched, and how both are blended is chosen on valid: every other command starts
 /// from the model. Without -o nothing is kept, but the ranking on test and the best rule of each predicate are shown.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \
-    glidr learn                                     the built-in families, nothing kept\n  \
-    glidr learn kinships/ -o kin.glidr --rules 32   more rules than the paper's 8\n  \
-    glidr learn kinships/ -o kin.glidr --resume     go on after Ctrl-C or a crash\n  \
-    glidr learn kinships/ -o kin.glidr --method search   no soft rules: faster\n  \
-    glidr learn kinships/ -o kin.glidr --paper      the paper, exactly\n\n\
-    Settings in a file (--settings): one line each, such as  rules = 32  or  targets = [\"uncle\"]")]
+    glidr learn                                          the built-in families, nothing kept\n  \
+    glidr learn my-graph/ -o my.glidr                    all predicates of your own graph\n  \
+    glidr learn my-graph/ -o my.glidr --target uncle     rules of one predicate alone\n  \
+    glidr learn my-graph/ -o my.glidr --resume           go on after Ctrl-C or a crash")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command")]
 pub struct Learn {
     /// Folder or file of triples [default: the built-in families]
@@ -50,16 +49,16 @@ pub struct Learn {
     #[arg(long, requires = "output", conflicts_with = "resume")]
     restart: bool,
     /// Seconds between checkpoints
-    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..), help_heading = EXPERT)]
     checkpoint_every: u64,
     /// Rank the test split afterwards, also with -o
-    #[arg(long)]
+    #[arg(long, help_heading = EXPERT)]
     rank: bool,
     /// Do not rank the test split, even without -o
-    #[arg(long, conflicts_with = "rank")]
+    #[arg(long, conflicts_with = "rank", help_heading = EXPERT)]
     no_rank: bool,
     /// Take the soft rules of this model instead of training them
-    #[arg(long, value_name = "MODEL", conflicts_with_all = ["resume", "restart"])]
+    #[arg(long, value_name = "MODEL", conflicts_with_all = ["resume", "restart"], help_heading = EXPERT)]
     soft: Option<PathBuf>,
     #[command(flatten)]
     settings: SettingFlags,

@@ -9,6 +9,7 @@ mod eval;
 mod explain;
 mod export;
 mod generate;
+mod help;
 mod info;
 mod keeper;
 mod learn;
@@ -24,79 +25,90 @@ mod signals;
 mod solve;
 mod sources;
 mod tell;
+mod time;
 
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{ArgAction, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::output::Output;
 
 /// Exit code of a run that was stopped by a signal and can be taken up again.
 const STOPPED: u8 = 130;
+/// The heading of flags that every command has.
+const EVERYWHERE: &str = "With every command";
 
 #[derive(Parser)]
 #[command(
     version,
-    about = "Learns readable, graph-like logic rules from a knowledge graph",
-    long_about = "Learns readable, graph-like logic rules from a knowledge graph: give it triples, and it learns \
-                  rules by gradient descent, ranks missing facts, and prints the rules as logic.\n\n\
-                  DATA is a folder with train, valid, test (and facts) as .txt or .tsv, plain or .gz, or one file \
-                  of tab-separated triples. Without DATA, commands use Hinton's two families, which are built in.",
+    about = "Learns readable, graph-like logic rules from a knowledge graph.\n\n\
+             DATA is a folder with train, valid and test (.txt or .tsv, plain or .gz), or one file of tab-separated \
+             triples. Without DATA, commands use two families that are built in.",
     after_help = "Examples:\n  \
                   glidr learn                              learn, rank and print rules of the built-in families\n  \
                   glidr learn my-graph/ -o my.glidr        learn all predicates of your own graph\n  \
-                  glidr eval my.glidr                      MRR and Hits on its test split\n  \
-                  glidr rules my.glidr --target uncle      the rules as logic\n  \
-                  glidr predict my.glidr --target uncle --head Arthur -k 5\n\n\
-                  Exit codes: 0 done, 1 an error that the message names, 2 wrong usage, \
-                  130 learning was stopped by a signal and a checkpoint is kept.",
-    max_term_width = 100
+                  glidr rules my.glidr                     the best rules as logic\n  \
+                  glidr predict my.glidr --target uncle --head Arthur\n\n\
+                  Exit codes: 0 done, 1 an error that the message names, 2 wrong usage, 130 stopped by a signal.\n\
+                  glidr COMMAND --help shows what a command does; --help-all shows its expert settings too.",
+    max_term_width = 100,
+    disable_help_flag = true,
+    disable_help_subcommand = true
 )]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
-    /// Print results as one JSON document
-    #[arg(long, global = true)]
+    /// Print results as one JSON document (docs/json.md)
+    #[arg(long, global = true, help_heading = EVERYWHERE)]
     json: bool,
-    /// Show no progress and no messages, only results and errors
-    #[arg(long, short, global = true)]
+    /// Show results and errors alone
+    #[arg(long, short, global = true, help_heading = EVERYWHERE)]
     quiet: bool,
     /// Threads to use [default: all processors]
-    #[arg(long, global = true, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, global = true, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=1024), help_heading = EVERYWHERE)]
     threads: Option<u16>,
+    /// Show help that fits a screen
+    #[arg(short, long, global = true, action = ArgAction::HelpShort, help_heading = EVERYWHERE)]
+    help: Option<bool>,
+    /// Show help with expert settings
+    #[arg(long, global = true, action = ArgAction::HelpLong, help_heading = EVERYWHERE)]
+    help_all: Option<bool>,
 }
 
 #[derive(Subcommand)]
 enum Command {
-    /// Learn rules from a graph and keep them as a model
     Learn(Box<learn::Learn>),
-    /// Rank the held-out facts of a graph with a model: MRR and Hits@1, @3, @10
     Eval(eval::Eval),
-    /// Print rules as logic, measured, or write them for Prolog, Datalog, ASP, SPARQL or SQL
     Rules(rules::Rules),
-    /// Answer p(h, ?) or p(?, t): the likeliest candidates with their probabilities
     Predict(predict::Predict),
-    /// Tell why a fact is likely or not: rules that fire, with proofs, and rules that fail
     Explain(explain::Explain),
-    /// Give all new facts over the whole graph, most probable first, each with its best rule
     Complete(complete::Complete),
-    /// Apply rules to facts, exactly, and write the new facts with rule and confidence
     Solve(solve::Solve),
-    /// Write the facts of a graph for Prolog, Datalog, ASP, SPARQL or SQL
     Export(export::Export),
-    /// Describe a model file or a data set
     Info(info::Info),
-    /// Make a synthetic graph with planted rules
     Generate(generate::Generate),
     /// Print a completion script for a shell
+    #[command(
+        after_help = "Example:\n  glidr completions bash > ~/.local/share/bash-completion/completions/glidr"
+    )]
     Completions {
         /// The shell
         shell: clap_complete::Shell,
     },
+    /// Show the help of a command
+    #[command(after_help = "Example:\n  glidr help learn     the same as glidr learn --help")]
+    Help {
+        /// The command [default: the program itself]
+        command: Option<String>,
+    },
 }
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let program = help::in_two_sizes(Arguments::command());
+    let arguments = match Arguments::from_arg_matches(&program.clone().get_matches()) {
+        Ok(arguments) => arguments,
+        Err(error) => error.exit(),
+    };
     let threads = arguments
         .threads
         .map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), usize::from);
@@ -113,9 +125,10 @@ fn main() -> ExitCode {
         Command::Export(export) => export.run(&output),
         Command::Info(info) => info.run(&output),
         Command::Generate(generate) => generate.run(&output),
+        Command::Help { command } => help::show(&program, command.as_deref()),
         Command::Completions { shell } => {
             let mut script = Vec::new();
-            clap_complete::generate(shell, &mut Arguments::command(), "glidr", &mut script);
+            clap_complete::generate(shell, &mut program.clone(), "glidr", &mut script);
             let script = String::from_utf8_lossy(&script);
             if output.json {
                 output.write_json(&serde_json::json!({ "script": script }))

@@ -9,29 +9,32 @@ use glidr::internals::solve::Ended;
 use glidr::{Dataset, Explanation, Prediction, Reasoner, Reasoning, Split};
 use serde_json::{Value, json};
 
+use crate::help::EXPERT;
 use crate::output::{Output, counted, table};
 use crate::scoring::{LimitFlags, ScoringFlags, reasoner};
 use crate::settings::{Looked, ReflexiveFlag};
 use crate::sources::open_both;
 use crate::tell::rule_text;
 
-/// Answer p(h, ?) with --head, or p(?, t) with --tail: the likeliest candidates, each with its probability.
+/// Answer p(h, ?) or p(?, t): the likeliest candidates with their probabilities.
 ///
 /// Facts of facts, train and valid are left out, since the question is what is missing; a candidate that is a fact of
 /// test is marked. With --explain each answer has the most confident rule that fires for it, with facts that prove it.
+///
+/// A probability says how often such answers were true when facts of valid were held out. True facts that are missing
+/// from the data count as false there, so it errs low. A text of rules, and a --scoring other than the model's own, give
+/// scores instead, which order the candidates of one query and mean nothing beside those of another.
 #[derive(Args)]
-#[command(
-    after_help = "A probability says how often such answers were true when facts of valid were held out. True facts that \
-    are missing from the data count as false there, so it errs low. A text of rules, and a --scoring other than the \
-    model's own, give scores instead, which order the candidates of one query and mean nothing beside those of another.\n\n\
-    Examples:\n  glidr predict my.glidr --target uncle --head Arthur --explain\n  \
-    glidr predict my.rules my-graph/ --target uncle --tail Colin --explain"
-)]
+#[command(after_help = "Examples:\n  \
+    glidr predict my.glidr --target uncle --head Arthur --explain        whose uncle is Arthur?\n  \
+    glidr predict my.glidr --target uncle --tail Colin -k 3              who is an uncle of Colin?\n  \
+    glidr predict my.rules my-graph/ --target uncle --tail Colin         by a text of rules")]
 pub struct Predict {
     /// The model, or a text of rules
     model: PathBuf,
-    /// Folder or file of triples [default: the data that the model was learned on; for a text of rules the built-in
-    /// families]
+    /// Folder or file of triples [default: what the model was learned on]
+    ///
+    /// For a text of rules the default is the built-in families.
     data: Option<PathBuf>,
     /// The predicate asked about
     #[arg(long, value_name = "NAME")]
@@ -51,14 +54,14 @@ pub struct Predict {
     #[arg(long)]
     explain: bool,
     /// What the rules may look up
-    #[arg(long, value_enum, default_value = "train")]
+    #[arg(long, value_enum, default_value = "train", help_heading = EXPERT)]
     background: Looked,
     #[command(flatten)]
     scoring: ScoringFlags,
     #[command(flatten)]
     limits: LimitFlags,
     /// Rounds of message passing, `R_max` of the paper [default: as in training]
-    #[arg(long, value_name = "R", value_parser = clap::value_parser!(u16).range(1..=1000))]
+    #[arg(long, value_name = "R", value_parser = clap::value_parser!(u16).range(1..=1000), help_heading = EXPERT)]
     rounds: Option<u16>,
     #[command(flatten)]
     reflexive: ReflexiveFlag,

@@ -9,6 +9,7 @@ use glidr::internals::model::Extraction;
 use glidr::internals::solve::Limits;
 use glidr::{Dataset, Model, Reasoner, Reasoning, Scoring};
 
+use crate::help::EXPERT;
 use crate::output::{Output, counted};
 
 /// How candidates are scored.
@@ -31,10 +32,10 @@ enum ScoringFlag {
 #[derive(Args)]
 pub struct ScoringFlags {
     /// How candidates are scored [default: the best that the model holds: blend, rules or soft]
-    #[arg(long, value_enum)]
+    #[arg(long, value_enum, help_heading = EXPERT)]
     scoring: Option<ScoringFlag>,
     /// The part p of a slot's mass for --scoring top-p [default: 0.25]
-    #[arg(long, value_name = "P", allow_negative_numbers = true)]
+    #[arg(long, value_name = "P", allow_negative_numbers = true, help_heading = EXPERT)]
     top_p: Option<f32>,
 }
 
@@ -75,7 +76,7 @@ impl ScoringFlags {
 #[derive(Args)]
 pub struct LimitFlags {
     /// Seconds for any one question to a rule [default: no limit]
-    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..), help_heading = EXPERT)]
     time: Option<u64>,
 }
 

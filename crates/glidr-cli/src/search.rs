@@ -6,15 +6,17 @@ use clap::{Args, ValueEnum};
 use glidr::internals::search::Evaluated;
 use glidr::{Aggregation, Search};
 
+use crate::help::USUAL;
 use crate::settings::ReflexiveFlag;
 
 /// How rules are searched.
 #[derive(Args)]
-#[command(next_help_heading = "Search for rules")]
+#[command(next_help_heading = "Expert settings of the search")]
 pub struct SearchFlags {
-    /// Rules of a target that are kept, at most, and as many priors; 0 keeps all that get some weight
-    /// [default: 30; of a predicate with many facts one for every 50, up to 100]
-    #[arg(long, value_name = "COUNT")]
+    /// Rules kept of each predicate, and as many priors [default: 30 to 100, by its facts; 0: all]
+    ///
+    /// 30; of a predicate with many facts one for every 50, up to 100.
+    #[arg(long, value_name = "COUNT", help_heading = USUAL)]
     max_rules: Option<usize>,
     /// Plain rules of a target that these are taken from, at most: paths, and what soft rules stand for; half as many
     /// may be of every other kind [default: 1200]

@@ -10,23 +10,25 @@ use glidr::internals::model::{Negative, Positives, RuleWeights};
 use glidr::internals::rule::{Clause, parse_rules};
 use glidr::{Background, Learner, Method, Training};
 
+use crate::help::{EXPERT, USUAL};
 use crate::search::SearchFlags;
+use crate::time::parse_time;
 
 /// Every setting of learning: a flag wins over the file, the file over the default.
 #[derive(Args)]
-#[command(next_help_heading = "Settings of learning")]
+#[command(next_help_heading = "Expert settings of learning")]
 pub struct SettingFlags {
-    /// TOML file of settings, under the names of these flags; those of the search in a table `search`
-    #[arg(long, value_name = "FILE")]
+    /// TOML file of settings, such as rules = 32 (docs/settings.md)
+    #[arg(long, value_name = "FILE", help_heading = USUAL)]
     settings: Option<PathBuf>,
     /// What is learned [default: auto]
-    #[arg(long, value_enum)]
+    #[arg(long, value_enum, help_heading = USUAL)]
     method: Option<MethodFlag>,
-    /// The most time for all of it, such as 90s, 10m or 2h: better rules the longer it may take [default: no limit]
-    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    /// The most time for all of it, such as 90s, 10m or 2h [default: none]
+    #[arg(long, value_name = "TIME", value_parser = parse_time, help_heading = USUAL)]
     time: Option<Duration>,
     /// The paper, exactly: soft rules alone, by its settings
-    #[arg(long, conflicts_with_all = ["method", "settings"])]
+    #[arg(long, conflicts_with_all = ["method", "settings"], help_heading = USUAL)]
     paper: bool,
     /// Schematic variables, N of the paper, from 2 to 9 [default: 3, with --paper 4]
     #[arg(long, value_name = "N")]
@@ -79,8 +81,8 @@ pub struct SettingFlags {
     /// for the order of summation [default: auto]
     #[arg(long, value_name = "ENGINE")]
     engine: Option<EngineFlag>,
-    /// Seed of every random choice, and of dividing data that is not divided [default: 0]
-    #[arg(long, value_name = "SEED")]
+    /// Seed of random choices, and of dividing undivided data [default: 0]
+    #[arg(long, value_name = "SEED", help_heading = USUAL)]
     seed: Option<u64>,
     #[command(flatten)]
     targets: TargetFlags,
@@ -94,8 +96,10 @@ pub struct SettingFlags {
 /// Some predicates.
 #[derive(Args)]
 pub struct TargetFlags {
-    /// Only these predicates, parted by commas (a comma inside a name is written \\,); may be given several times
-    #[arg(long, alias = "targets", value_name = "NAMES")]
+    /// Only these predicates, parted by commas
+    ///
+    /// A comma inside a name is written \,. The flag may be given several times.
+    #[arg(long, alias = "targets", value_name = "NAMES", help_heading = USUAL)]
     target: Vec<String>,
 }
 
@@ -211,19 +215,6 @@ fn read_settings(path: &Path) -> anyhow::Result<Learner> {
     Ok(Learner { method, training: training.try_into()?, search, time: None })
 }
 
-/// A time such as `90`, `90s`, `1.5m`, `2h`; plain numbers are seconds.
-pub fn parse_time(text: &str) -> Result<Duration, String> {
-    let (number, unit) = match text.trim().char_indices().last() {
-        Some((at, 's')) => (&text.trim()[..at], 1.0),
-        Some((at, 'm')) => (&text.trim()[..at], 60.0),
-        Some((at, 'h')) => (&text.trim()[..at], 3600.0),
-        _ => (text.trim(), 1.0),
-    };
-    let seconds: Option<f64> = number.parse().ok().map(|number: f64| number * unit);
-    let time = seconds.filter(|&seconds| seconds > 0.0).and_then(|s| Duration::try_from_secs_f64(s).ok());
-    time.ok_or_else(|| "a time is a number above 0 with s, m or h, such as 90s, 10m or 2h".into())
-}
-
 fn set<T: Copy>(setting: &mut T, flag: Option<T>) {
     if let Some(value) = flag {
         *setting = value;
@@ -235,7 +226,7 @@ fn set<T: Copy>(setting: &mut T, flag: Option<T>) {
 pub struct ReflexiveFlag {
     /// Let an entity be its own answer also where no training fact of the predicate is about an entity
     /// and itself
-    #[arg(long)]
+    #[arg(long, help_heading = EXPERT)]
     pub allow_reflexive: bool,
 }
 
@@ -304,22 +295,5 @@ impl From<Looked> for Background {
             Looked::Train => Background::Train,
             Looked::All => Background::All,
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_time_is_a_number_of_seconds_minutes_or_hours() {
-        let seconds = |text: &str| parse_time(text).map(|time| time.as_secs_f64());
-        assert_eq!(seconds("90"), Ok(90.0));
-        assert_eq!(seconds("1.5m"), Ok(90.0));
-        assert_eq!(seconds("2h"), Ok(7200.0));
-        for bad in ["", "s", "-1", "0", "nan", "inf", "10 weeks", "1e30h"] {
-            assert!(seconds(bad).is_err(), "{bad}");
-        }
-        assert!(seconds("9223372036854775807").is_ok(), "a very long time is no limit");
     }
 }

@@ -15,32 +15,33 @@ use glidr::{Background, Dataset};
 use serde_json::{Value, json};
 
 use crate::complete::proof_text;
+use crate::help::EXPERT;
 use crate::output::{Output, counted};
 use crate::settings::{Looked, TargetFlags};
 use crate::sources::Source;
 
-/// Apply the rules of a file or a model to the facts of a graph, exactly, and write the new facts.
+/// Apply rules to facts, exactly, and write the new facts with rule and confidence.
 ///
 /// This is for rules that are written by hand or to be run as they are: every answer of every rule is given. For new
 /// facts with probabilities take glidr complete. A fact that several rules find is written once, with the most confident
 /// of them; the most confident facts come first. No entity stands with itself where the data never has that, and no
 /// ends with other roles in the graph than those of the predicate (--all-pairs gives these too).
+///
+/// Confidence is support / answers on the data; of a rule written with a number, that number.
 #[derive(Args)]
-#[command(after_help = "Rules are written as docs/rules.md says, such as\n  \
+#[command(after_help = "A rule is written as docs/rules.md says, such as\n  \
     0.9 :: uncle(X, Y) :- brother(X, Z), (mother(Z, Y) ; father(Z, Y)).\n\n\
-    Confidence is support / answers on the data, as glidr rules has it; of a rule written with a number, that number. \
-    Columns of TSV: head, predicate, tail, confidence, rules that find it, best rule; with --explain the facts that \
-    prove it. JSON keys, also of each line of JSON lines: head, predicate, tail, confidence, rules, rule, proof; with \
-    --json one document: facts, ended.\n\n\
+    Columns: head, predicate, tail, confidence, rules that find it, best rule, its proof (--explain).\n\n\
     Examples:\n  \
     glidr solve my.rules                          new facts of the built-in families\n  \
-    glidr rules m.glidr --format text > m.rules   the rules of a model, to be edited, and\n  \
-    glidr solve m.rules my-graph/ --min-confidence 0.5 -o new.tsv")]
+    glidr rules m.glidr --format text -o m.rules  the rules of a model, to be edited, and\n  \
+    glidr solve m.rules my-graph/ -o new.tsv      run")]
 pub struct Solve {
     /// A text of rules, or a model
     rules: PathBuf,
-    /// Folder or file of triples [default: the data that the model was learned on; for a text of rules the built-in
-    /// families]
+    /// Folder or file of triples [default: what the model was learned on]
+    ///
+    /// For a text of rules the default is the built-in families.
     data: Option<PathBuf>,
     /// How facts are written
     #[arg(long, value_enum, default_value = "tsv")]
@@ -57,19 +58,19 @@ pub struct Solve {
     #[arg(long)]
     explain: bool,
     /// Give every pair, whatever its ends are
-    #[arg(long)]
+    #[arg(long, help_heading = EXPERT)]
     all_pairs: bool,
     /// At most so many answers of each rule
-    #[arg(long, value_name = "COUNT")]
+    #[arg(long, value_name = "COUNT", help_heading = EXPERT)]
     limit: Option<usize>,
     /// At most so many seconds for each rule
-    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..), help_heading = EXPERT)]
     time: Option<u64>,
     /// The facts that rules look up; what stands there is not new
-    #[arg(long, value_enum, default_value = "all")]
+    #[arg(long, value_enum, default_value = "all", help_heading = EXPERT)]
     background: Looked,
     /// Seed that divides data that is not divided, for a text of rules
-    #[arg(long, value_name = "SEED", default_value_t = 0)]
+    #[arg(long, value_name = "SEED", default_value_t = 0, help_heading = EXPERT)]
     seed: u64,
 }
 

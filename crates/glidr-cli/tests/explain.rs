@@ -190,3 +190,69 @@ fn learning_that_starts_from_a_known_rule_knows_it_from_the_first_step() {
     let rules = json(folder.path(), "rules other.glidr --scoring argmax");
     assert_ne!(rules["rules"][0]["rule"], "wife(X, Y) :- husband(Y, X).", "two steps alone do not find it");
 }
+
+/// Rules for uncles: all that go over one other person by way of two predicates.
+fn many_rules() -> String {
+    let data = Dataset::families(0);
+    let predicates: Vec<&str> = data.names().predicates.iter().collect();
+    let over = |a: &str| {
+        let rule = |b: &&str| {
+            format!("uncle(X, Y) :- {a}(X, Z), {b}(Z, Y).\nuncle(X, Y) :- {a}(Z, X), {b}(Z, Y).\n")
+        };
+        predicates.iter().map(rule).collect::<String>()
+    };
+    predicates.iter().map(|a| over(a)).collect()
+}
+
+#[test]
+fn of_many_rules_a_few_are_shown_and_the_others_are_counted() {
+    let folder = tempfile::tempdir().expect("a folder to work in");
+    fs::write(folder.path().join("many.rules"), many_rules()).expect("a small file");
+    let question = "explain many.rules --target uncle --head Arthur --tail Colin --background all";
+    let told = json(folder.path(), &format!("{question} --limit 0"));
+    let (firing, decided) = (told["firing"].as_u64(), told["decided"].as_u64());
+    let (firing, decided) = (firing.expect("a count"), decided.expect("a count"));
+    assert!(firing > 2 && decided > 200, "{firing} of {decided}");
+    let rules = told["rules"].as_array().expect("rules");
+    assert_eq!(rules.len() as u64, decided, "--limit 0 shows all");
+    // Every body has two literals: those whose first holds come before those whose first does not.
+    let fails: Vec<u64> = rules.iter().filter_map(|rule| rule["fails_at"].as_u64()).collect();
+    assert!(fails.is_sorted_by(|a, b| a >= b) && fails[0] == 2 && fails.ends_with(&[1]), "{fails:?}");
+    let text = glidr(folder.path(), &format!("{question} --limit 2"));
+    let failing = decided - firing;
+    for part in [
+        format!("a known fact ({}), explained without itself", told["split"].as_str().expect("a split")),
+        format!("\n{firing} of {decided} rules fire:\n"),
+        format!("\n  and {} more that fire (--limit 0 shows all)\n", firing - 2),
+        format!("\n  and {} more that do not fire (--limit 0 shows all)\n", failing - 2),
+    ] {
+        assert!(text.contains(&part), "{part:?} is missing from:\n{text}");
+    }
+    assert_eq!(text.matches("  uncle(X, Y) :- ").count(), 4, "{text}");
+    let proof = text.find("    because ").expect("a proof");
+    assert!(proof < text.find("holds up to").expect("a rule that nearly fires"), "{text}");
+}
+
+#[test]
+fn an_unlikely_fact_and_an_unknown_name_get_a_plain_answer() {
+    let folder = with_model();
+    let text = glidr(
+        folder.path(),
+        "explain m.glidr --target wife --head Arthur --tail Colin --scoring rules --trace",
+    );
+    assert!(text.contains("\nnot in the data\n\nnone of ") && text.contains(" rules fires\n"), "{text}");
+    assert!(text.contains("no soft rule is part of this score"), "{text}");
+    for (name, finding) in [
+        ("--target wive --head Arthur --tail Colin", "unknown target “wive”; did you mean “wife”?"),
+        ("--target wife --head Artur --tail Colin", "unknown entity “Artur”; did you mean “Arthur”?"),
+        ("--target wife --head Arthur --tail Kolin", "unknown entity “Kolin”; did you mean “Colin”?"),
+    ] {
+        let mut command = Command::new(assert_cmd::cargo::cargo_bin!("glidr"));
+        let question = format!("explain m.glidr {name}");
+        let output = command.current_dir(folder.path()).args(question.split_whitespace()).output();
+        let output = output.expect("the program starts");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.code() == Some(1) && said.contains(finding), "{said}");
+        assert!(output.stdout.is_empty(), "{name}");
+    }
+}

@@ -15,57 +15,47 @@ use glidr::{Aggregation, Background, Dataset, RuleSet};
 use measured::{Ground, agreement};
 use serde_json::json;
 
+use crate::help::EXPERT;
 use crate::listing::{Format, Shown, put};
 use crate::output::{Output, counted};
 use crate::scoring::ScoringFlags;
 use crate::settings::TargetFlags;
 use crate::sources::Source;
 
-/// Print rules, each with what is counted of it on the data, or write them for another engine.
+/// Print rules as logic, measured, or write them for Prolog, Datalog, ASP, SPARQL or SQL.
 ///
 /// The rules are those of a text (docs/rules.md), the searched rules that a model keeps, or those that its soft rules
-/// stand for (--scoring top-p or argmax).
+/// stand for (--scoring top-p or argmax; of a model without searched rules top-p with p = 0.25). The best rules come
+/// first: by support / (answers + 5), so that little evidence counts little.
 #[derive(Args)]
 #[command(
-    after_help = "Of a model without searched rules, --scoring top-p with p = 0.25 is taken. A slot keeps the fillers within the top p of its mass, read as or; where P_true is among \
-    them, the slot asks nothing. Equal rules are one, with their weights summed.\n\n\
-    support: answers that are facts; confidence: support / answers; coverage: support / facts of the target; all on \
-    facts and train, and never credited with the fact asked about. The best rules come first: by support / (answers + 5), \
-    so that little evidence counts little. Priors, which do not link X and Y, are part of scores but no rules to read: \
-    --priors lists them too. \
-    fidelity: the chance that an answer scores higher in the soft rule than what is no answer. \
-    precision, recall, F1 (--split): of the answers that are no known facts, against the facts of that split.\n\n\
-    Formats prolog (SWI-Prolog), datalog (Nemo), asp (clingo), sparql, sql (SQLite, DuckDB, Postgres, Spark) go with \
-    the facts that glidr export writes; docs/export.md shows how each is run. souffle is offered untested.\n\n\
-    Formats svg and dot draw each rule as a graph, into the folder of -o.\n\n\
+    after_help = "support: answers that are facts; confidence: support / answers; coverage: support / facts.\n\n\
     Examples:\n  \
     glidr rules my.glidr                               the best 20 of the whole graph\n  \
     glidr rules my.glidr --per-target --limit 3        the best 3 of every predicate\n  \
-    glidr rules my.glidr --target uncle --sort confidence --min-support 5\n  \
-    glidr rules my.glidr --format text > my.rules      as a text of rules\n  \
-    glidr rules my.rules my-graph/ --split valid       rules of a text, measured\n  \
-    glidr rules my.rules my-graph/ --format prolog -o rules.pl\n  \
-    glidr rules my.glidr --format svg -o pictures/"
+    glidr rules my.glidr --format text -o my.rules     as a text of rules, to be edited\n  \
+    glidr rules my.glidr --format prolog -o rules.pl   for another engine (docs/export.md)"
 )]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command")]
 pub struct Rules {
     /// The model, or a text of rules
     #[arg(value_name = "MODEL")]
     source: PathBuf,
-    /// Folder or file of triples to measure on [default: the data that the model was learned on; for a
-    /// text of rules the built-in families]
+    /// Folder or file of triples to measure on [default: what the model was learned on]
+    ///
+    /// For a text of rules the default is the built-in families.
     data: Option<PathBuf>,
     #[command(flatten)]
     targets: TargetFlags,
     #[command(flatten)]
     scoring: ScoringFlags,
-    /// How rules are written: a table, a text of rules, or for another program
+    /// How rules are written
     #[arg(long, value_enum, default_value = "table")]
     format: Format,
     /// Where they go [default: standard output]
     #[arg(short, long, value_name = "PATH")]
     output: Option<PathBuf>,
-    /// At most so many rules of the whole graph; 0 lists all [default: 20 in a table, else all]
+    /// At most so many rules; 0 lists all [default: 20 in a table, else all]
     #[arg(long, value_name = "COUNT")]
     limit: Option<usize>,
     /// List rules target by target, and limit those of each
@@ -81,22 +71,24 @@ pub struct Rules {
     #[arg(long, value_name = "COUNT")]
     min_support: Option<usize>,
     /// What rules are sorted by [default: best; for other engines and in a text, as they stand]
-    #[arg(long, value_enum)]
+    #[arg(long, value_enum, help_heading = EXPERT)]
     sort: Option<Sort>,
-    /// Precision, recall and F1 on this split too
-    #[arg(long, value_enum)]
+    /// Precision, recall and F1 on this split too, of the answers that are no known facts
+    #[arg(long, value_enum, help_heading = EXPERT)]
     split: Option<HeldOutSplit>,
     /// How far each rule agrees with the soft rule it was taken from
-    #[arg(long)]
+    ///
+    /// The chance that an answer scores higher in the soft rule than what is no answer.
+    #[arg(long, help_heading = EXPERT)]
     fidelity: bool,
     /// Count nothing; of a model's own rules, open no data
-    #[arg(long, conflicts_with_all = ["min_confidence", "min_support", "fidelity", "split"])]
+    #[arg(long, conflicts_with_all = ["min_confidence", "min_support", "fidelity", "split"], help_heading = EXPERT)]
     no_measures: bool,
     /// Seconds for counting one rule
-    #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..), help_heading = EXPERT)]
     time: u64,
     /// Seed that divides data that is not divided, for a text of rules
-    #[arg(long, value_name = "SEED", default_value_t = 0)]
+    #[arg(long, value_name = "SEED", default_value_t = 0, help_heading = EXPERT)]
     seed: u64,
 }
 

@@ -5,11 +5,8 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::{NamedTrace, Verdict, prove};
-use crate::error::Result;
-use crate::graph::{Background, Dataset, Entity, Names, Neighbours};
-use crate::rule::{Atom, Rule, RuleNames, Term, WeightedRule};
-use crate::solve::{Limits, Solver};
+use super::NamedTrace;
+use crate::solve::Limits;
 
 /// How much an explanation tells.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -57,7 +54,7 @@ pub struct Explanation {
     pub decided: usize,
     /// How many of these fire.
     pub firing: usize,
-    /// What they say: those that fire first, in the predictor's order.
+    /// What they say: those that fire first, in the predictor's order; then the others, those that come nearest first.
     pub rules: Vec<RuleEvidence>,
     /// How the soft score comes together, largest contribution first.
     pub soft: Vec<SoftEvidence>,
@@ -83,19 +80,23 @@ impl Explanation {
         self.rules.first().filter(|rule| rule.is_firing())
     }
 
-    /// Whether as much is told of rules that fire, and of those that do not.
+    /// Whether a rule may be told: of those that do not fire, a later one may come nearer.
     pub(crate) fn wants(&self, fires: bool, detail: &Detail) -> bool {
-        let told = self.rules.iter().filter(|rule| rule.is_firing() == fires).count();
-        told < if fires { detail.max_firing } else { detail.max_failing }
+        if fires { self.told_firing() < detail.max_firing } else { detail.max_failing > 0 }
+    }
+
+    fn told_firing(&self) -> usize {
+        self.rules.partition_point(RuleEvidence::is_firing)
     }
 
     /// Counts a rule, and tells it where that is wanted.
     pub(crate) fn add_rule(&mut self, rule: RuleEvidence, detail: &Detail) {
         self.count(rule.is_firing());
         if self.wants(rule.is_firing(), detail) {
-            let firing = self.rules.partition_point(RuleEvidence::is_firing);
-            let at = if rule.is_firing() { firing } else { self.rules.len() };
+            let before = |told: &RuleEvidence| told.is_firing() || told.nearness >= rule.nearness;
+            let at = if rule.is_firing() { self.told_firing() } else { self.rules.partition_point(before) };
             self.rules.insert(at, rule);
+            self.rules.truncate(self.told_firing().saturating_add(detail.max_failing));
         }
     }
 
@@ -119,6 +120,10 @@ pub struct RuleEvidence {
     pub support: usize,
     /// Whether it fires; none where the time was over before that was known.
     pub fires: Option<bool>,
+    /// How near it comes to firing: the share of its literals that hold together, read from the left; 1 where it fires
+    /// or may fire.
+    #[serde(skip)]
+    pub nearness: f64,
     /// Why, or why not.
     #[serde(flatten)]
     pub verdict: NamedVerdict,
@@ -191,92 +196,26 @@ impl SoftEvidence {
     }
 }
 
-/// Decides and counts hard rules, and says what they say by name.
-#[derive(Clone, Copy)]
-pub struct Explainer<'a> {
-    /// The facts.
-    pub neighbours: &'a Neighbours,
-    /// The names of the rules' predicates.
-    pub rule_names: RuleNames<'a>,
-    /// The names of the entities.
-    pub entities: &'a Names<Entity>,
-    /// Limits on deciding or counting one rule.
-    pub limits: Limits,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-impl<'a> Explainer<'a> {
-    /// Of rules under the data's names, without limits.
-    pub fn on(data: &'a Dataset, background: Background) -> Self {
-        let names = data.names();
-        Explainer {
-            neighbours: data.graph(background).neighbours(),
-            rule_names: names.into(),
-            entities: &names.entities,
-            limits: Limits::default(),
+    fn evidence(rule: &str, fires: bool, nearness: f64) -> RuleEvidence {
+        let verdict = NamedVerdict::Unknown {};
+        let rule = rule.to_owned();
+        RuleEvidence { rule, weight: 1.0, confidence: 1.0, support: 1, fires: Some(fires), nearness, verdict }
+    }
+
+    #[test]
+    fn rules_that_fire_stand_first_and_of_the_others_those_that_come_nearest() {
+        let detail = Detail { max_firing: 2, max_failing: 2, ..Detail::default() };
+        let mut explanation = Explanation::of(1.0);
+        let half = [("a", false, 0.0), ("b", false, 0.5), ("c", true, 1.0), ("d", false, 0.5)];
+        for (name, fires, nearness) in half.into_iter().chain([("e", true, 1.0), ("f", true, 1.0)]) {
+            explanation.add_rule(evidence(name, fires, nearness), &detail);
         }
-    }
-
-    /// A fact for every literal of a rule, where it fires for a pair.
-    pub fn proof(&self, rule: &Rule, pair: (Entity, Entity)) -> Result<Option<Vec<Vec<String>>>> {
-        let verdict = prove(rule, self.neighbours, pair.0, pair.1, self.limits)?;
-        Ok(match self.named(rule, verdict) {
-            NamedVerdict::Holds { facts, .. } => Some(facts),
-            _ => None,
-        })
-    }
-
-    /// What a rule says of one pair, with its confidence and support: as counted before, or else on these facts.
-    pub fn rule(&self, weighted: &WeightedRule, weight: f64, pair: (Entity, Entity)) -> Result<RuleEvidence> {
-        let rule = &weighted.rule;
-        let measures = match weighted.measures {
-            Some(measures) => measures,
-            None => Solver::new(rule, self.neighbours, self.limits)?.measure().value,
-        };
-        let verdict = prove(rule, self.neighbours, pair.0, pair.1, self.limits)?;
-        Ok(RuleEvidence {
-            rule: rule.show(self.rule_names),
-            weight,
-            confidence: measures.confidence(),
-            support: measures.support,
-            fires: match verdict {
-                Verdict::Holds(_) => Some(true),
-                Verdict::FailsAt(_) | Verdict::TooFew(_) => Some(false),
-                Verdict::Unknown => None,
-            },
-            verdict: self.named(rule, verdict),
-        })
-    }
-
-    fn named(&self, rule: &Rule, verdict: Verdict) -> NamedVerdict {
-        let entity = |entity: Entity| self.entities.name(entity).to_owned();
-        match verdict {
-            Verdict::Holds(proof) => {
-                let inner = (1..proof.grounding.entities.len() - 1).map(|z| Term::Z(z as u8));
-                let terms = [Term::X, Term::Y].into_iter().chain(inner);
-                let bind = |term: Term| (term.show(self.rule_names), entity(proof.grounding.entity(term)));
-                let fact = |&(atom, a, b): &(Atom, Entity, Entity)| match atom {
-                    Atom::Pair(predicate, ..) => {
-                        vec![self.rule_names.predicates.name(predicate).to_owned(), entity(a), entity(b)]
-                    }
-                    Atom::Own(property, _) => {
-                        vec![self.rule_names.properties.name(property).to_owned(), entity(a)]
-                    }
-                    Atom::Is(..) => unreachable!("a proof names no fact for what a variable is"),
-                };
-                NamedVerdict::Holds {
-                    grounding: terms.map(bind).collect(),
-                    facts: proof.facts.iter().map(fact).collect(),
-                    min_groundings: rule.min_groundings(),
-                }
-            }
-            Verdict::FailsAt(at) => NamedVerdict::FailsAt {
-                fails_at: at + 1,
-                failing_literal: rule.body()[at].show(self.rule_names),
-            },
-            Verdict::TooFew(groundings) => {
-                NamedVerdict::TooFew { groundings, min_groundings: rule.min_groundings() }
-            }
-            Verdict::Unknown => NamedVerdict::Unknown {},
-        }
+        let told: String = explanation.rules.iter().map(|rule| rule.rule.as_str()).collect();
+        assert_eq!(told, "cebd");
+        assert_eq!((explanation.firing, explanation.decided), (3, 6));
     }
 }

@@ -3,12 +3,14 @@
 //! In: rules or a soft rule, and a pair. Out: [`Verdict`], a grounding in facts or the literal where a rule
 //! fails; [`Trace`], the domains round by round and who narrowed them; and both by name in an [`Explanation`].
 
+mod explainer;
 mod explanation;
 mod named_trace;
 mod proof;
 mod trace;
 
-pub use explanation::{Detail, Explainer, Explanation, NamedVerdict, RuleEvidence, SoftEvidence};
+pub use explainer::Explainer;
+pub use explanation::{Detail, Explanation, NamedVerdict, RuleEvidence, SoftEvidence};
 pub use named_trace::{NamedDomain, NamedNarrowing, NamedTrace};
 pub use proof::{Proof, Verdict, prove};
 pub use trace::{DomainView, Narrowing, Slot, Trace, trace};
