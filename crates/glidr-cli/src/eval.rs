@@ -60,6 +60,9 @@ pub struct Eval {
     reflexive: ReflexiveFlag,
 }
 
+/// A blend whose ranking would take longer is not ranked unless that is asked for.
+const MAX_HOURS: f64 = 1.0;
+
 #[derive(Clone, Copy, ValueEnum)]
 enum HeldOut {
     /// The test split
@@ -87,13 +90,11 @@ enum TieRule {
 impl Eval {
     /// Ranks and prints.
     pub fn run(&self, output: &Output) -> anyhow::Result<ExitCode> {
-        let scoring = self.scoring.scoring()?;
+        let asked = self.scoring.scoring()?;
         let (model, data) = open_both(&self.model, self.data.as_deref(), output)?;
+        let scoring = asked.or_else(|| self.affordable(&model, &data, output));
         let evaluation = Evaluation {
-            split: match self.split {
-                HeldOut::Test => Split::Test,
-                HeldOut::Valid => Split::Valid,
-            },
+            split: self.split.into(),
             ties: match self.ties {
                 TieRule::Random => Ties::Random,
                 TieRule::Mean => Ties::Mean,
@@ -166,6 +167,31 @@ impl Eval {
             text += "\n";
         }
         output.write(&text)
+    }
+}
+
+impl Eval {
+    /// Searched rules, where a blend would take hours; else what the model holds.
+    fn affordable(&self, model: &Model, data: &Dataset, output: &Output) -> Option<Scoring> {
+        let soft = model.soft.as_ref().filter(|_| model.scoring() == Scoring::Blend)?;
+        let queries = 2 * data.split(self.split.into()).len();
+        let hours = soft.training.estimated_ranking_seconds(data, queries) / 3600.0;
+        (hours > MAX_HOURS).then(|| {
+            output.say(&format!(
+                "ranked by searched rules alone: soft ones would take about {hours:.1} hours of processor time \
+                 (--scoring blend takes them all the same)"
+            ));
+            Scoring::Rules
+        })
+    }
+}
+
+impl From<HeldOut> for Split {
+    fn from(split: HeldOut) -> Self {
+        match split {
+            HeldOut::Test => Split::Test,
+            HeldOut::Valid => Split::Valid,
+        }
     }
 }
 

@@ -72,7 +72,7 @@ impl Learn {
         let data = open_data(self.data.as_deref(), learner.training.seed, output)?;
         if learner.method == Method::Auto && self.soft.is_none() && learner.method_on(&data) == Method::Search
         {
-            let minutes = learner.training.estimated_seconds(&data) / 60.0;
+            let minutes = learner.soft_seconds(&data) / 60.0;
             output.say(&format!(
                 "no soft rules: they would take about {minutes:.0} minutes of processor time and seldom add much on \
                  such a graph; --method full trains them all the same"

@@ -22,7 +22,11 @@ fn json(folder: &Path, arguments: &str) -> Value {
 
 fn with_model() -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a folder to work in");
-    glidr(folder.path(), "learn -o m.glidr --steps 150 --rules 3 --targets uncle,wife");
+    glidr(
+        folder.path(),
+        "learn -o m.glidr --variables 4 --rounds 3 --steps 150 --rules 3 --joint-loss 0 --positives train \
+         --targets uncle,wife",
+    );
     folder
 }
 

@@ -19,6 +19,9 @@ const WEIGHTS: [f64; 10] = [0.0, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 0.9, 1.0]
 /// The mean over all targets counts as much as so many queries of a target itself: few of its own must not decide alone.
 const SHARED_QUERIES: f64 = 100.0;
 
+/// Queries that are ranked at once where time is limited.
+const TIMED_BATCH: usize = 8;
+
 /// Chooses the mixing weight of each target on *valid*; none where *valid* has no fact about a target.
 ///
 /// Where `progress` stops the work, the queries that were ranked by then choose.
@@ -35,7 +38,10 @@ pub fn choose_mixing_weights(
         return Ok(Vec::new());
     }
     let evaluation = Evaluation { split: Split::Valid, ties: Ties::Mean, ..evaluation };
-    let queries = Queries::new(&evaluation, blend, data, &[Split::Facts, Split::Train, Split::Valid])?;
+    // Of limited time little is lost with a small batch.
+    let max_batch = progress.time_left().map_or(usize::MAX, |_| TIMED_BATCH);
+    let splits = [Split::Facts, Split::Train, Split::Valid];
+    let queries = Queries::new(&evaluation, blend, data, &splits, max_batch)?;
     let (compared, _) = queries.compare(
         WEIGHTS.len(),
         |target, irreflexive| blend.mixed(target, irreflexive, WEIGHTS.to_vec()),

@@ -142,7 +142,7 @@ impl Evaluation {
         data: &Dataset,
         progress: &dyn Progress,
     ) -> Result<EvaluationReport> {
-        let queries = Queries::new(self, predictor, data, &Split::ALL)?;
+        let queries = Queries::new(self, predictor, data, &Split::ALL, usize::MAX)?;
         let (compared, ended) = queries.compare(
             1,
             |target, irreflexive| predictor.target(target, irreflexive),

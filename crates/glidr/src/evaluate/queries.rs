@@ -31,12 +31,13 @@ pub(crate) struct Compared {
 
 impl Queries {
     /// The queries of the evaluation's split about the predictor's targets. True answers of the `filtered` splits
-    /// compete with none.
+    /// compete with none. A batch has at most so many queries.
     pub fn new(
         evaluation: &Evaluation,
         predictor: &dyn Predictor,
         data: &Dataset,
         filtered: &[Split],
+        max_batch: usize,
     ) -> Result<Self> {
         let split = data.split(evaluation.split);
         let asked: Vec<Triple> =
@@ -65,7 +66,7 @@ impl Queries {
             }
             queries.push(FilteredQuery { query, answers, filtered });
         }
-        let batches = batches(&queries, predictor.batch_size());
+        let batches = batches(&queries, predictor.batch_size().min(max_batch));
         Ok(Queries { all: queries, batches, refused, irreflexive, left_out })
     }
 

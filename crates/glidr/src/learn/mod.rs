@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::evaluate::{Evaluation, calibrate, choose_mixing_weights};
-use crate::graph::{Background, Dataset};
+use crate::graph::{Background, Dataset, Split};
 use crate::model::{Calibration, MixingWeight, Model, Provenance, RuleModel, SoftModel, Training};
 use crate::predict::{Blend, Reasoning, Rules, Soft};
 use crate::rule::{Rule, RuleSet, TargetRules};
@@ -156,14 +156,18 @@ impl Learner {
         Ok(Some(learned))
     }
 
-    /// The method on some data: soft rules are left out where training them would take more than about five minutes of
-    /// processor time, or a fifth of the time that there is.
+    /// About how many processor seconds soft rules take: to train, and to rank *valid* with.
+    pub fn soft_seconds(&self, data: &Dataset) -> f64 {
+        let queries = 2 * data.split(Split::Valid).len();
+        self.training.estimated_seconds(data) + self.training.estimated_ranking_seconds(data, queries)
+    }
+
+    /// The method on some data: soft rules are left out where they would take more than about five minutes of processor
+    /// time, or a fifth of the time that there is.
     pub fn method_on(&self, data: &Dataset) -> Method {
         let limit = self.time.map_or(MAX_SOFT_SECONDS, |time| time.as_secs_f64() / 5.0);
         match self.method {
-            Method::Auto if self.training.estimated_seconds(data) > limit.min(MAX_SOFT_SECONDS) => {
-                Method::Search
-            }
+            Method::Auto if self.soft_seconds(data) > limit.min(MAX_SOFT_SECONDS) => Method::Search,
             Method::Auto => Method::Full,
             given => given,
         }

@@ -1,4 +1,4 @@
-//! What training of soft rules will cost, told beforehand.
+//! What soft rules will cost to train and to rank with, told beforehand.
 //!
 //! In: [`Training`] settings and a [`Dataset`]. Out: processor seconds, about. The figure is counted and not timed, so that
 //! what is decided by it is the same on every machine.
@@ -19,16 +19,26 @@ impl Training {
     /// seconds = targets · rules · steps · pairs · slots · rounds · links of one message · seconds a link
     /// ```
     pub fn estimated_seconds(&self, data: &Dataset) -> f64 {
-        let graph = data.graph(Background::Train).adjacency();
         let targets = self.targets_on(data).map_or(0, |targets| targets.len());
+        let reach = data.graph(Background::Train).adjacency().reach();
+        (targets * self.steps * self.batch) as f64 * self.pass_seconds(data, reach)
+    }
+
+    /// The same for ranking so many queries, whose messages reach all of a graph.
+    pub fn estimated_ranking_seconds(&self, data: &Dataset, queries: usize) -> f64 {
+        queries as f64 * self.pass_seconds(data, 1.0)
+    }
+
+    /// One pass of all rules of a target, where messages reach some share of the links.
+    fn pass_seconds(&self, data: &Dataset, reach: f64) -> f64 {
+        let graph = data.graph(Background::Train).adjacency();
         let links = graph.linked_pairs() as f64;
         let link_seconds = match self.engine.chosen(graph) {
             Engine::Dense => links * DENSE,
-            _ => links * graph.reach() * SPARSE,
+            _ => links * reach * SPARSE,
         };
         let slots = self.variables * (self.variables - 1) / 2;
-        let pairs = (targets * self.rules * self.steps * self.batch) as f64;
-        pairs * (slots * self.rounds) as f64 * link_seconds
+        (self.rules * slots * self.rounds) as f64 * link_seconds
     }
 }
 
