@@ -74,7 +74,7 @@ impl Learn {
         {
             let minutes = learner.soft_seconds(&data) / 60.0;
             output.say(&format!(
-                "no soft rules: they would take about {minutes:.0} minutes of processor time and seldom add much on \
+                "no soft rules: they would take about {minutes:.0} min of processor time and seldom add much on \
                  such a graph; --method full trains them all the same"
             ));
         }
@@ -219,9 +219,15 @@ impl Learn {
     }
 }
 
+/// Names that a message lists, at most.
+const NAMES: usize = 8;
+
 /// Says what a person should know of how a model was found.
 fn tell(learned: &Learned, output: &Output) {
-    let names = |names: &[String]| names.join(", ");
+    let names = |names: &[String]| match names.len().saturating_sub(NAMES) {
+        0 => names.join(", "),
+        more => format!("{} and {more} more", names[..NAMES].join(", ")),
+    };
     if !learned.without_positives.is_empty() {
         let names = names(&learned.without_positives);
         output.say(&format!("no positives in train, so no soft rules, for: {names}"));

@@ -1,7 +1,7 @@
 //! Which target is searched when, and how long it may take.
 //!
 //! In: targets, and the time that is left. Out: what was tried for each. The costly ones come first, so that no thread is
-//! left alone with one at the end.
+//! left alone with one at the end; where time is limited the cheap ones do, which leave time over.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -44,6 +44,9 @@ impl Context<'_> {
         let costs: Vec<usize> = targets.iter().map(|&target| self.cost(target)).collect();
         let mut order: Vec<usize> = (0..targets.len()).collect();
         order.sort_by_key(|&place| (std::cmp::Reverse(costs[place]), place));
+        if budget.time_left().is_some() {
+            order.reverse();
+        }
         // What all targets from one on in this order cost.
         let mut waiting: Vec<usize> = order.iter().map(|&place| costs[place]).collect();
         (1..waiting.len()).rev().for_each(|next| waiting[next - 1] += waiting[next]);

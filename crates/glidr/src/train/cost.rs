@@ -11,6 +11,8 @@ use crate::model::Training;
 /// sparse one, which looks for its links.
 const DENSE: f64 = 0.05e-9;
 const SPARSE: f64 = 0.5e-9;
+/// The same for ranking, where a hub may bring most of a graph into a query.
+const RANKING: f64 = 3e-9;
 
 impl Training {
     /// About how many processor seconds training takes: by a factor of three it may be more or less.
@@ -21,21 +23,21 @@ impl Training {
     pub fn estimated_seconds(&self, data: &Dataset) -> f64 {
         let targets = self.targets_on(data).map_or(0, |targets| targets.len());
         let reach = data.graph(Background::Train).adjacency().reach();
-        (targets * self.steps * self.batch) as f64 * self.pass_seconds(data, reach)
+        (targets * self.steps * self.batch) as f64 * self.pass_seconds(data, reach * SPARSE)
     }
 
     /// The same for ranking so many queries, whose messages reach all of a graph.
     pub fn estimated_ranking_seconds(&self, data: &Dataset, queries: usize) -> f64 {
-        queries as f64 * self.pass_seconds(data, 1.0)
+        queries as f64 * self.pass_seconds(data, RANKING)
     }
 
-    /// One pass of all rules of a target, where messages reach some share of the links.
-    fn pass_seconds(&self, data: &Dataset, reach: f64) -> f64 {
+    /// One pass of all rules of a target, where by the sparse engine each link of the graph costs so much.
+    fn pass_seconds(&self, data: &Dataset, sparse: f64) -> f64 {
         let graph = data.graph(Background::Train).adjacency();
         let links = graph.linked_pairs() as f64;
         let link_seconds = match self.engine.chosen(graph) {
             Engine::Dense => links * DENSE,
-            _ => links * reach * SPARSE,
+            _ => links * sparse,
         };
         let slots = self.variables * (self.variables - 1) / 2;
         (self.rules * slots * self.rounds) as f64 * link_seconds
