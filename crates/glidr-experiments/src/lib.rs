@@ -6,6 +6,7 @@
 
 #[cfg(feature = "digits")]
 pub mod digits;
+mod few;
 mod figure;
 mod grid;
 mod job;
@@ -47,11 +48,13 @@ pub enum Experiment {
     Scaling,
     /// What more rules, variables, rounds and other aggregations bring.
     Beyond,
+    /// MRR as more rules of each predicate are kept.
+    Few,
 }
 
 impl Experiment {
     /// All of them.
-    pub const ALL: [Experiment; 7] = [
+    pub const ALL: [Experiment; 8] = [
         Experiment::Completion,
         Experiment::Noise,
         Experiment::Variables,
@@ -59,11 +62,12 @@ impl Experiment {
         Experiment::Inductive,
         Experiment::Scaling,
         Experiment::Beyond,
+        Experiment::Few,
     ];
 
     /// Its name, which is also that of its files.
     pub fn name(self) -> &'static str {
-        ["completion", "noise", "variables", "rules", "inductive", "scaling", "beyond"][self as usize]
+        ["completion", "noise", "variables", "rules", "inductive", "scaling", "beyond", "few"][self as usize]
     }
 
     /// The plan that is built in.
@@ -76,6 +80,7 @@ impl Experiment {
             Experiment::Inductive => include_str!("../plans/inductive.toml"),
             Experiment::Scaling => include_str!("../plans/scaling.toml"),
             Experiment::Beyond => include_str!("../plans/beyond.toml"),
+            Experiment::Few => include_str!("../plans/few.toml"),
         }
     }
 
@@ -93,6 +98,7 @@ impl Experiment {
         let learner = ModelStore::new(out, self.name(), choices.restart);
         match self {
             Experiment::Rules => rules::run(plan, choices, &mut store, learner, watch),
+            Experiment::Few => few::run(plan, choices, &mut store, watch),
             Experiment::Scaling => scaling::run(plan, choices, &mut store, watch),
             _ => {
                 let jobs = grid::jobs(plan, choices)?;

@@ -32,6 +32,9 @@ pub struct Plan {
     /// Numbers of variables, each for every row.
     #[serde(default)]
     pub variables: Vec<usize>,
+    /// Numbers of rules that are kept of each predicate, each for every row.
+    #[serde(default)]
+    pub kept: Vec<usize>,
     /// The share of entities in the first of two parts.
     pub share: Option<f64>,
     /// What grows in the scaling experiment.
@@ -284,6 +287,10 @@ mod tests {
                     Experiment::Scaling => {
                         assert_eq!(again::<crate::ScalingPoint>(unit), *unit, "{place}");
                         assert_eq!(again::<crate::ScalingMeasured>(result), *result, "{place}");
+                        continue;
+                    }
+                    Experiment::Few => {
+                        assert_eq!(again::<crate::few::Curve>(result), *result, "{place}");
                         continue;
                     }
                     Experiment::Rules => {

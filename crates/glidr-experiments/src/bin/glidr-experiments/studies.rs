@@ -33,6 +33,8 @@ pub enum Study {
     Scaling(Flags),
     /// What more rules, variables, rounds and other aggregations bring: MRR against time
     Beyond(Flags),
+    /// MRR as more rules of each predicate are kept: chosen together, and the most confident
+    Few(Flags),
 }
 
 /// What all studies have in common.
@@ -95,6 +97,7 @@ impl Study {
             Study::Inductive(flags) => (Experiment::Inductive, flags),
             Study::Scaling(flags) => (Experiment::Scaling, flags),
             Study::Beyond(flags) => (Experiment::Beyond, flags),
+            Study::Few(flags) => (Experiment::Few, flags),
         };
         if flags.print_plan {
             return output.write(experiment.plan());
