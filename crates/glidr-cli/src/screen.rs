@@ -1,5 +1,6 @@
 //! What `glidr learn` shows when it is done: the figures, the best rules, two new facts, and what to try next.
 
+use std::cmp::Ordering;
 use std::path::Path;
 use std::time::Duration;
 
@@ -86,7 +87,8 @@ impl Screen<'_> {
         Ok(format!("\nthe best rule of each predicate{of}:\n{}", table(&header, header.len(), rows)))
     }
 
-    /// The two most probable new facts, of different predicates, where they are found soon.
+    /// The two most probable new facts, of different predicates, where they are found soon; of equally probable ones those
+    /// by the most confident rules.
     fn new_facts(&self, reasoner: &Reasoner) -> anyhow::Result<Vec<NewFact>> {
         let queries = self.data.names().entities.len() * self.model.learned_targets().len();
         if queries > MAX_QUERIES || self.model.calibration.is_none() || self.model.rules.is_none() {
@@ -94,6 +96,12 @@ impl Screen<'_> {
         }
         let mut found = reasoner.complete(&Completion::default(), &())?;
         found.retain(|new| new.rule.is_some());
+        let confidence = |new: &NewFact| {
+            let rules = reasoner.searched_rules()?.target(new.fact.predicate)?;
+            Some(rules.rules.get(new.rule?)?.confidence())
+        };
+        let rating = |new: &NewFact| (new.probability, confidence(new).unwrap_or(0.0));
+        found.sort_by(|a, b| rating(b).partial_cmp(&rating(a)).unwrap_or(Ordering::Equal));
         let first = found.first().map(|new| new.fact.predicate);
         let other = found.iter().find(|new| Some(new.fact.predicate) != first);
         Ok(found.first().into_iter().chain(other).copied().collect())

@@ -103,7 +103,8 @@ pub fn calibrate(
         });
         TargetCalibration { target: names.name(target).to_owned(), tails, heads }
     });
-    Ok(Some(Calibration { valid_share, all, targets: targets.collect() }))
+    let facts = data.split(Split::Valid).iter().filter(|fact| predictor.is_target(fact.predicate)).count();
+    Ok(Some(Calibration { valid_share, facts, all, targets: targets.collect() }))
 }
 
 /// How far probabilities hold on the evaluation's split.
@@ -307,9 +308,14 @@ mod tests {
         let theta = fit(&all, 0.5, &[0.0; FEATURES], 0.01);
         let q = |evidence| logistic(&theta, &[1.0, evidence, 0.0, 0.0, 0.0, 0.0]);
         assert!((q(2.0) - 0.8).abs() < 0.01 && (q(0.0) - 0.1).abs() < 0.01, "{} {}", q(2.0), q(0.0));
-        let calibration = Calibration { valid_share: 0.5, all: [theta; 2], targets: Vec::new() };
+        let calibration = Calibration { valid_share: 0.5, facts: 180, all: [theta; 2], targets: Vec::new() };
         let p = calibration.probability(&theta, &[1.0, 2.0, 0.0, 0.0, 0.0, 0.0]);
         // Of the 240 that are not in valid, 160 are in test.
         assert!((p - 160.0 / 240.0).abs() < 0.01, "{p}");
+        let few = Calibration { facts: 1, ..calibration };
+        assert!(
+            few.probability(&theta, &[1.0, 9.0, 0.0, 0.0, 0.0, 0.0]) <= 2.0 / 3.0,
+            "one fact proves little"
+        );
     }
 }

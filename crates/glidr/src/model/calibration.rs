@@ -7,7 +7,8 @@
 //!
 //! π is the share of held-out facts that are in *valid*; without *test*, P is q. θ is fitted on *valid*, for each target
 //! and direction as far as it has facts there, and shrunk towards that of all. True facts that are missing from the data
-//! count as false, so that probabilities err low.
+//! count as false, so that probabilities err low. After n held-out facts no probability is above (n + 1) / (n + 2), the rule
+//! of succession: few facts make nothing certain.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,8 +18,6 @@ use crate::graph::Direction;
 pub const FEATURES: usize = 6;
 /// No feature counts as more.
 const MAX_FEATURE: f64 = 15.0;
-/// No probability is above this: nothing is certain.
-const MAX_PROBABILITY: f64 = 0.999;
 
 /// Coefficients of the features.
 pub type Coefficients = [f64; FEATURES];
@@ -60,6 +59,8 @@ pub struct TargetCalibration {
 pub struct Calibration {
     /// The share of held-out facts that are in *valid*; 1 without *test*.
     pub valid_share: f64,
+    /// The held-out facts that it was fitted to.
+    pub facts: usize,
     /// Of all targets together, for tails and for heads.
     pub all: [Coefficients; 2],
     /// Of every target that *valid* has facts of.
@@ -92,7 +93,7 @@ impl Calibration {
         let q = logistic(coefficients, features);
         let share = self.valid_share;
         let p = if share < 1.0 { (1.0 - share) * q / (1.0 - share * q) } else { q };
-        p.min(MAX_PROBABILITY)
+        p.min((self.facts as f64 + 1.0) / (self.facts as f64 + 2.0))
     }
 }
 

@@ -1,7 +1,8 @@
 //! Completion: all new facts that the rules give over a whole graph, most probable first.
 //!
 //! In: a [`Reasoner`]. Out: a [`NewFact`] for every pair that something speaks for and no known fact holds. Every entity
-//! of a fitting kind is asked for its tails, target by target.
+//! of a fitting kind is asked for its tails, target by target; then the tails that are found are asked for their heads. A
+//! fact is as probable as the less probable of both answers.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, HashMap};
@@ -15,8 +16,10 @@ use crate::graph::{Direction, Entity, Predicate, Query, Split, Triple};
 use crate::solve::{Limits, Solver};
 use crate::util::progress::{Progress, Stage};
 
-/// New tails of one head, at most.
-const MAX_TAILS: usize = 100;
+/// New tails of one head, at most, and new heads of one tail.
+const MAX_ENDS: usize = 100;
+/// So many facts of a target that are probable as tails are asked from the other end too, at most.
+const MAX_ASKED_TWICE: usize = 200_000;
 
 /// Which new facts are wanted.
 #[derive(Clone, Debug)]
@@ -34,6 +37,9 @@ impl Default for Completion {
         Completion { min_probability: 0.5, limit: 100_000, targets: Vec::new() }
     }
 }
+
+/// The ends that splits hold for a known one.
+type HeldEnds = HashMap<Entity, Vec<(Entity, Split)>>;
 
 /// A fact that the data lacks.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -101,36 +107,51 @@ impl Reasoner<'_> {
     fn complete_target(&self, target: Predicate, completion: &Completion) -> Result<Vec<NewFact>> {
         let Some(calibrated) = self.calibrated() else { return Ok(Vec::new()) };
         let (data, guard) = (self.data(), self.guard(target));
-        let mut held: HashMap<Entity, Vec<(Entity, Split)>> = HashMap::new();
+        let [mut tails_of, mut heads_of] = [HeldEnds::new(), HeldEnds::new()];
         for split in Split::ALL {
             for fact in data.split(split).iter().filter(|fact| fact.predicate == target) {
-                held.entry(fact.head).or_default().push((fact.tail, split));
+                tails_of.entry(fact.head).or_default().push((fact.tail, split));
+                heads_of.entry(fact.tail).or_default().push((fact.head, split));
             }
         }
         let mut ready = self.predictor().target(target, guard.irreflexive())?;
+        let mut probable = |direction: Direction, known: Entity, held: &HeldEnds| -> Vec<(Entity, f64)> {
+            let query = Query { predicate: target, direction, known };
+            let held = held.get(&known).map_or(&[][..], Vec::as_slice);
+            let known: Vec<Entity> =
+                held.iter().filter(|(_, split)| guard.is_known(*split)).map(|(end, _)| *end).collect();
+            let allowed = |end: Entity| guard.admits(query, end) && !known.contains(&end);
+            let ranked = with_features(ready.as_mut(), query, MAX_ENDS, &allowed, known.len());
+            let probabilities = calibrated.probabilities(query, &ranked);
+            let answers = ranked.into_iter().zip(probabilities).map(|((answer, _), p)| (answer.entity, p));
+            answers.take_while(|(_, probability)| *probability >= completion.min_probability).collect()
+        };
         let mut best: BinaryHeap<Reverse<NewFact>> = BinaryHeap::new();
         let heads = (0..data.names().entities.len() as u32).map(Entity);
         for head in heads.filter(|&head| guard.is_of_kind(Direction::Head, head)) {
-            let query = Query { predicate: target, direction: Direction::Tail, known: head };
-            let held = held.get(&head).map_or(&[][..], Vec::as_slice);
-            let known: Vec<Entity> =
-                held.iter().filter(|(_, split)| guard.is_known(*split)).map(|(tail, _)| *tail).collect();
-            let allowed = |tail: Entity| guard.admits(query, tail) && !known.contains(&tail);
-            let ranked = with_features(ready.as_mut(), query, MAX_TAILS, &allowed, known.len());
-            let probabilities = calibrated.probabilities(query, &ranked);
-            for ((answer, _), probability) in ranked.into_iter().zip(probabilities) {
-                if probability < completion.min_probability {
-                    break;
-                }
-                let is_held_out = held.iter().any(|(tail, _)| *tail == answer.entity);
-                let fact = query.fact(answer.entity);
+            for (tail, probability) in probable(Direction::Tail, head, &tails_of) {
+                let held = tails_of.get(&head).map_or(&[][..], Vec::as_slice);
+                let is_held_out = held.iter().any(|(end, _)| *end == tail);
+                let fact = Triple { head, predicate: target, tail };
                 best.push(Reverse(NewFact { fact, probability, rule: None, is_held_out }));
-                if best.len() > completion.limit {
+                if best.len() > MAX_ASKED_TWICE {
                     best.pop();
                 }
             }
         }
-        Ok(best.into_iter().map(|Reverse(new)| new).collect())
+        let mut found: Vec<NewFact> = best.into_iter().map(|Reverse(new)| new).collect();
+        found.sort_unstable_by_key(|new| (new.fact.tail, new.fact.head));
+        for of_tail in found.chunk_by_mut(|a, b| a.fact.tail == b.fact.tail) {
+            let heads: HashMap<Entity, f64> =
+                probable(Direction::Head, of_tail[0].fact.tail, &heads_of).into_iter().collect();
+            for new in of_tail {
+                new.probability = new.probability.min(heads.get(&new.fact.head).copied().unwrap_or(0.0));
+            }
+        }
+        found.retain(|new| new.probability >= completion.min_probability);
+        found.sort_unstable_by(|a, b| b.cmp(a));
+        found.truncate(completion.limit);
+        Ok(found)
     }
 
     /// Names the best rule of every fact: of those that link both ends and fire, the most confident.

@@ -281,7 +281,12 @@ impl<'a> Reasoner<'a> {
         let query = self.query(target, Some(head), None)?;
         let candidate = self.data.names().entity(tail)?;
         let explanation = self.predictor.explain(query, candidate, detail)?;
-        Ok(Explanation { probability: self.probability(query, candidate)?, ..explanation })
+        let probabilities = [
+            self.probability(query, candidate)?,
+            self.probability(Query { direction: Direction::Head, known: candidate, ..query }, query.known)?,
+        ];
+        let probability = probabilities[0].zip(probabilities[1]).map(|(tails, heads)| tails.min(heads));
+        Ok(Explanation { probability, ..explanation })
     }
 
     /// The probability that a candidate is true; where it makes a fact of the background, without that fact.

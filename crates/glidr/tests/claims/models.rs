@@ -74,6 +74,7 @@ fn model() -> impl Strategy<Value = Model> {
             targets: mixing_weights.iter().map(|of| of.target.clone()).collect(),
             calibration: (smoothing > 4.0).then(|| Calibration {
                 valid_share: smoothing / 9.0,
+                facts: 9,
                 all: [[smoothing; 6], [-smoothing; 6]],
                 targets: mixing_weights
                     .iter()
