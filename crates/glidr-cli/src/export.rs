@@ -24,7 +24,7 @@ use crate::sources::open_data;
     glidr export my-graph/ --format prolog -o facts.pl\n  \
     glidr rules my.rules my-graph/ --format prolog -o rules.pl\n  \
     swipl facts.pl rules.pl\n  \
-    glidr export my-graph/ --format csv -o tables/      fact.csv, has.csv, entity.csv, odd_name.csv"
+    glidr export my-graph/ --format csv -o tables/      fact.csv, has.csv, entity.csv"
 )]
 pub struct Export {
     /// Folder or file of triples [default: the built-in families]

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::ValueEnum;
-use glidr::internals::export::{Dialect, Program, csv_rules, rule_value};
+use glidr::internals::export::{Dialect, FactTable, Program, csv_rules, rule_value};
 use glidr::internals::render::Picture;
 use glidr::internals::rule::{Measures, RuleNames, Weight, WeightedRule};
 use glidr::internals::solve::{Ended, Found, HeldOut};
@@ -67,14 +67,19 @@ impl Format {
         footer: &str,
         names: RuleNames,
         mut document: Value,
-        path: Option<&Path>,
-        output: &Output,
+        to: &Destination,
     ) -> anyhow::Result<ExitCode> {
+        let (path, output) = (to.path, to.output);
         let format = if output.json { Format::Json } else { self };
         if let Some(dialect) = format.dialect() {
             let numbered: Vec<(Rule, f64)> =
                 rules.iter().map(|shown| (shown.rule.clone(), shown.confidence())).collect();
-            return put(&dialect.rules(&Program { rules: &numbered, names })?, path, output);
+            let program = Program { rules: &numbered, names };
+            let text = match &to.table {
+                Some(table) => program.over_table(table)?,
+                None => dialect.rules(&program)?,
+            };
+            return put(&text, path, output);
         }
         if matches!(format, Format::Svg | Format::Dot) {
             return draw(format, rules, names, path, output);
@@ -121,6 +126,13 @@ fn draw(
     }
     output.say(&format!("wrote {}", counted(rules.len(), "picture")));
     Ok(ExitCode::SUCCESS)
+}
+
+/// Where rules are written, and over which table where they are SQL.
+pub struct Destination<'a> {
+    pub path: Option<&'a Path>,
+    pub output: &'a Output,
+    pub table: Option<FactTable>,
 }
 
 /// Writes a text to a file, or to standard output.
