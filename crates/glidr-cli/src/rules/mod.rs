@@ -39,7 +39,8 @@ use crate::sources::Source;
     precision, recall, F1 (--split): of the answers that are no known facts, against the facts of that split.\n\n\
     Formats prolog (SWI-Prolog), datalog (Nemo), asp (clingo), sparql, sql (SQLite, DuckDB, Postgres, Spark) go with \
     the facts that glidr export writes; docs/export.md shows how each is run. souffle is offered untested.\n\n\
-    Formats svg and dot draw each rule as a graph, into the folder of -o.\n\n\
+    Formats svg and dot draw each rule as a graph, into the folder of -o; svg also the first twelve on sheet.svg, or on \
+    the file of -o if that ends in .svg.\n\n\
     Examples:\n  \
     glidr rules my.glidr                               the best 20 of the whole graph\n  \
     glidr rules my.glidr --per-target --limit 3        the best 3 of every predicate\n  \
@@ -48,7 +49,7 @@ use crate::sources::Source;
     glidr rules my.rules my-graph/ --split valid       rules of a text, measured\n  \
     glidr rules my.rules my-graph/ --format prolog -o rules.pl\n  \
     glidr rules my.glidr --format sql --table my_triples --columns subject,verb,object -o rules.sql\n  \
-    glidr rules my.glidr --format svg -o pictures/"
+    glidr rules my.glidr --format svg -o pictures/     or -o best.svg"
 )]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command")]
 pub struct Rules {
