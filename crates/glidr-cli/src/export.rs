@@ -24,7 +24,7 @@ use crate::sources::open_data;
 #[command(after_help = "Examples:\n  \
     glidr export my-graph/ --format prolog -o facts.pl\n  \
     glidr rules my.glidr --format prolog -o rules.pl     then: swipl facts.pl rules.pl\n  \
-    glidr export my-graph/ --format csv -o tables/       fact.csv, has.csv, entity.csv, odd_name.csv\n\n\
+    glidr export my-graph/ --format csv -o tables/       fact.csv, has.csv, entity.csv\n\n\
     docs/export.md shows how each engine is run.")]
 pub struct Export {
     /// Folder or file of triples [default: the built-in families]

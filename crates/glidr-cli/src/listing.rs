@@ -3,16 +3,15 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::Context;
 use clap::ValueEnum;
-use glidr::internals::export::{Dialect, Program, csv_rules, rule_value};
-use glidr::internals::render::Picture;
+use glidr::internals::export::{Dialect, FactTable, Program, csv_rules, rule_value};
 use glidr::internals::rule::{Measures, RuleNames, Weight, WeightedRule};
 use glidr::internals::solve::{Ended, Found, HeldOut};
 use glidr::{Aggregation, Rule};
 use serde_json::{Value, json};
 
-use crate::output::{Output, counted, table};
+use crate::output::{Output, table};
+use crate::pictures::draw;
 use crate::solve::write_file;
 
 /// How rules or facts are written.
@@ -38,7 +37,7 @@ pub enum Format {
     Sql,
     /// Datalog for Soufflé, untested
     Souffle,
-    /// A picture of each rule
+    /// A picture of each rule, and a sheet of the first twelve
     Svg,
     /// A picture of each rule for Graphviz
     Dot,
@@ -67,14 +66,19 @@ impl Format {
         footer: &str,
         names: RuleNames,
         mut document: Value,
-        path: Option<&Path>,
-        output: &Output,
+        to: &Destination,
     ) -> anyhow::Result<ExitCode> {
+        let (path, output) = (to.path, to.output);
         let format = if output.json { Format::Json } else { self };
         if let Some(dialect) = format.dialect() {
             let numbered: Vec<(Rule, f64)> =
                 rules.iter().map(|shown| (shown.rule.clone(), shown.confidence())).collect();
-            return put(&dialect.rules(&Program { rules: &numbered, names })?, path, output);
+            let program = Program { rules: &numbered, names };
+            let text = match &to.table {
+                Some(table) => program.over_table(table)?,
+                None => dialect.rules(&program)?,
+            };
+            return put(&text, path, output);
         }
         if matches!(format, Format::Svg | Format::Dot) {
             return draw(format, rules, names, path, output);
@@ -93,34 +97,11 @@ impl Format {
     }
 }
 
-/// Writes a picture of each rule into a folder; of one rule, without a folder, to standard output.
-fn draw(
-    format: Format,
-    rules: &[Shown],
-    names: RuleNames,
-    folder: Option<&Path>,
-    output: &Output,
-) -> anyhow::Result<ExitCode> {
-    let (ending, draw): (_, fn(&Picture) -> String) =
-        if format == Format::Svg { ("svg", Picture::svg) } else { ("dot", Picture::dot) };
-    let Some(folder) = folder else {
-        let [one] = rules else {
-            anyhow::bail!(
-                "{} are several pictures: name a folder for them with -o",
-                counted(rules.len(), "rule")
-            );
-        };
-        return output.write(&draw(&Picture::of(&one.rule, names)));
-    };
-    std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
-    for (place, shown) in rules.iter().enumerate() {
-        let target = names.predicates.name(shown.rule.target).chars().take(60);
-        let target: String = target.map(|sign| if sign.is_alphanumeric() { sign } else { '-' }).collect();
-        let path = folder.join(format!("{:03}-{target}.{ending}", place + 1));
-        write_file(&path, draw(&Picture::of(&shown.rule, names)))?;
-    }
-    output.say(&format!("wrote {}", counted(rules.len(), "picture")));
-    Ok(ExitCode::SUCCESS)
+/// Where rules are written, and over which table where they are SQL.
+pub struct Destination<'a> {
+    pub path: Option<&'a Path>,
+    pub output: &'a Output,
+    pub table: Option<FactTable>,
 }
 
 /// Writes a text to a file, or to standard output.

@@ -15,6 +15,7 @@ mod keeper;
 mod learn;
 mod listing;
 mod output;
+mod pictures;
 mod predict;
 mod rules;
 mod scoring;

@@ -90,6 +90,28 @@ fn an_unknown_name_gets_the_nearest_names_as_a_hint() {
 }
 
 #[test]
+fn a_table_of_ones_own_is_named_in_sql_alone_and_never_read_as_sql() {
+    let folder = folder();
+    fs::write(folder.path().join("my.rules"), "wife(X, Y) :- husband(Y, X).\n").expect("a small file");
+    let sql = "rules my.rules --format sql --table t;DROP --columns subject,order,o";
+    let text = stdout(&run(folder.path(), sql));
+    assert!(text.contains("FROM \"t;DROP\" l1\nWHERE l1.\"order\" = 'husband'"), "{text}");
+    for (arguments, part) in [
+        ("--format prolog --table t", "go with --format sql alone"),
+        ("--format sql --json --table t", "go with --format sql alone"),
+        ("--format sql --columns s,p,o", "--table"),
+        ("--format sql --table t --columns s,p", "three columns"),
+        ("--format sql --table t\"t", "quotes"),
+        ("--format sql --table main.rule", "makes a view named rule"),
+    ] {
+        let output = run(folder.path(), &format!("rules my.rules {arguments} -o out"));
+        assert!(!output.status.success(), "{arguments}");
+        assert!(stderr(&output).contains(part), "{arguments}: {}", stderr(&output));
+        assert!(!folder.path().join("out").exists(), "nothing is written");
+    }
+}
+
+#[test]
 fn bad_data_is_answered_with_file_line_and_finding() {
     let folder = folder();
     for (name, content, finding) in [

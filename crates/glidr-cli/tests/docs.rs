@@ -1,4 +1,5 @@
-//! The pages a newcomer reads: every command of the README and the guide is run, and prints what the page says.
+//! The pages a newcomer reads: every command of the README, the guide and docs/export.md is run, and prints what the page
+//! says. `tools/engines` installs the sqlite3 that the last of these calls.
 //!
 //! A block of ```` ```console ```` holds commands after `$ ` and below each what it prints. All blocks of a page run in one
 //! folder, in order. Times are not compared. `UPDATE_DOCS=1` writes what is printed now into the pages.
@@ -20,6 +21,7 @@ fn pages(root: &Path) -> Vec<PathBuf> {
     let guide = fs::read_dir(root.join("docs/guide")).expect("the guide");
     let mut pages: Vec<PathBuf> = guide.map(|page| page.expect("a page").path()).collect();
     pages.push(root.join("README.md"));
+    pages.push(root.join("docs/export.md"));
     pages.sort();
     pages
 }

@@ -1,4 +1,5 @@
-//! Exported rules, run in the engines they are written for: their answers are those of `solve`.
+//! Exported rules, run in the engines they are written for: their answers are those of `solve`. SQL gives those of them
+//! that are new.
 //!
 //! `tools/engines` installs the engines; a test whose engine is missing fails and says so.
 #![expect(clippy::print_stderr, reason = "a test says what it did not run")]
@@ -20,8 +21,16 @@ type Derived = BTreeSet<(usize, String, String)>;
 struct Case {
     folder: tempfile::TempDir,
     data: PathBuf,
+    /// The rules as they are printed, in the order of their numbers.
+    texts: Vec<String>,
     expected: Derived,
+    /// What of it is no fact of the data, and no entity with itself where the data has no such fact.
+    new: Derived,
 }
+
+/// A table of odd names, which `engines.py` makes.
+const OWN: [&str; 4] =
+    ["--table", r#"main."my ""odd"" triples; --""#, "--columns", r#""the subject",order,o;bject"#];
 
 fn names_of(names: &Vocabulary) -> RuleNames<'_> {
     RuleNames {
@@ -44,15 +53,25 @@ impl Case {
         let mut rules = rules.to_vec();
         rules.sort();
         let facts = data.graph(Background::All).neighbours();
-        let mut expected = Derived::new();
+        let (mut expected, mut new) = (Derived::new(), Derived::new());
         for (place, rule) in rules.iter().enumerate() {
+            let known: BTreeSet<_> = facts.pairs(rule.target).collect();
+            let is_reflexive = known.iter().any(|(head, tail)| head == tail);
             let solver = Solver::new(rule, facts, Limits::default()).expect("a rule of the language");
             let name = |entity: glidr::internals::graph::Entity| names.entities.name(entity).to_owned();
             let answers = solver.answers().value;
-            expected.extend(answers.into_iter().map(|(head, tail)| (place + 1, name(head), name(tail))));
+            let named = |&(head, tail): &_| (place + 1, name(head), name(tail));
+            expected.extend(answers.iter().map(named));
+            let is_new =
+                |&&(head, tail): &&_| !known.contains(&(head, tail)) && (head != tail || is_reflexive);
+            new.extend(answers.iter().filter(is_new).map(named));
         }
-        assert!(!expected.is_empty(), "the rules must hold somewhere");
-        Case { folder, data: path.to_owned(), expected }
+        assert!(
+            !new.is_empty() && new.len() < expected.len(),
+            "the rules must find known facts and new ones"
+        );
+        let texts = rules.iter().map(|rule| rule.show(names_of(names))).collect();
+        Case { folder, data: path.to_owned(), texts, expected, new }
     }
 
     /// The rules of a text over some data.
@@ -77,32 +96,54 @@ impl Case {
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     }
 
-    /// Exports facts and rules, runs the engine on them, and compares.
-    fn agrees(&self, facts: &str, rules: &str, run: impl Fn(&Path, &Path) -> Derived) {
+    /// Exports facts and rules, and runs the engine on them.
+    fn derived(
+        &self,
+        facts: &str,
+        rules: &str,
+        flags: &[&str],
+        run: impl Fn(&Path, &Path) -> Derived,
+    ) -> Derived {
         let data = self.data.to_str().expect("a plain path");
         let path = |name: &str| self.folder.path().join(name);
         let (facts_path, rules_path) = (path(&format!("facts.{facts}")), path(&format!("rules.{rules}")));
         let shown = |path: &Path| path.to_str().expect("a plain path").to_owned();
-        self.glidr(&["export", data, "--format", facts, "-o", &shown(&facts_path)]);
-        self.glidr(&[
-            "rules",
-            "my.rules",
-            data,
-            "--no-measures",
-            "--format",
-            rules,
-            "-o",
-            &shown(&rules_path),
-        ]);
-        let found = run(&facts_path, &rules_path);
-        let missing: Vec<_> = self.expected.difference(&found).take(3).collect();
-        let wrong: Vec<_> = found.difference(&self.expected).take(3).collect();
-        assert!(
-            missing.is_empty() && wrong.is_empty(),
-            "{rules}: of {} answers some are missing, {missing:?}, or wrong, {wrong:?}",
-            self.expected.len()
-        );
+        let (facts_file, rules_file) = (shown(&facts_path), shown(&rules_path));
+        self.glidr(&["export", data, "--format", facts, "-o", &facts_file]);
+        let plain = ["rules", "my.rules", data, "--no-measures", "--format", rules, "-o", &rules_file];
+        self.glidr(&[&plain, flags].concat());
+        run(&facts_path, &rules_path)
     }
+
+    /// Runs the engine, and compares with all that `solve` finds.
+    fn agrees(&self, facts: &str, rules: &str, run: impl Fn(&Path, &Path) -> Derived) {
+        same(rules, &self.expected, &self.derived(facts, rules, &[], run));
+    }
+
+    /// Runs a database over the tables that `glidr export` makes and over one of odd names, and compares with what is
+    /// new.
+    fn agrees_in_sql(&self, base: &str) {
+        same(base, &self.new, &self.derived("sql", "sql", &[], python(base)));
+        let own = format!("{base}_own");
+        same(&own, &self.new, &self.derived("csv", "sql", &OWN, python(&own)));
+        let told = self.derived("sql", "sql", &[], python(&format!("{base}_rules")));
+        let texts = self.texts.iter().enumerate();
+        let expected = texts.map(|(place, text)| (place + 1, "0.5".to_owned(), text.clone())).collect();
+        let short = |(number, confidence, text): (usize, String, String)| {
+            (number, confidence.trim_end_matches('0').to_owned(), text)
+        };
+        same(&format!("{base}: rule"), &expected, &told.into_iter().map(short).collect());
+    }
+}
+
+fn same(what: &str, expected: &Derived, found: &Derived) {
+    let missing: Vec<_> = expected.difference(found).take(3).collect();
+    let wrong: Vec<_> = found.difference(expected).take(3).collect();
+    assert!(
+        missing.is_empty() && wrong.is_empty(),
+        "{what}: of {} answers some are missing, {missing:?}, or wrong, {wrong:?}",
+        expected.len()
+    );
 }
 
 fn run(program: &Path, arguments: &[&str], good: &[i32]) -> String {
@@ -163,7 +204,7 @@ fn clingo(facts: &Path, rules: &Path) -> Derived {
 }
 
 /// An engine that Python has, by `engines.py`.
-fn python(engine: &'static str) -> impl Fn(&Path, &Path) -> Derived {
+fn python(engine: &str) -> impl Fn(&Path, &Path) -> Derived + '_ {
     move |facts, rules| {
         let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
         let target =
@@ -180,8 +221,8 @@ fn everywhere(case: &Case) {
     case.agrees("asp", "asp", clingo);
     case.agrees("datalog", "datalog", python("nemo"));
     case.agrees("sparql", "sparql", python("oxigraph"));
-    case.agrees("sql", "sql", python("sqlite"));
-    case.agrees("csv", "sql", python("duckdb"));
+    case.agrees_in_sql("sqlite");
+    case.agrees_in_sql("duckdb");
 }
 
 /// A data set beside the project, or the built-in families written to a folder, with a clear word.

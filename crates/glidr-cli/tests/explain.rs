@@ -171,12 +171,26 @@ fn rules_of_a_text_are_measured_on_a_split_and_exported() {
     let prolog = fs::read_to_string(folder.path().join("rules.pl")).expect("the file");
     assert!(prolog.contains("derived(2, X, 'wife', Y) :- fact(Y, 'husband', X)."), "{prolog}");
     glidr(folder.path(), "rules my.rules --format svg -o pictures");
-    let svg = fs::read_to_string(folder.path().join("pictures/002-uncle.svg")).expect("the picture");
-    for part in [">brother</text>", ">father or mother</text>", ">Z1</text>", ">uncle(X, Y)</text>"] {
+    let picture = |name: &str| fs::read_to_string(folder.path().join(name)).expect("the picture");
+    let svg = picture("pictures/002-uncle.svg");
+    let parts = [
+        ">brother</text>",
+        ">father or mother</text>",
+        ">Z1</text>",
+        ">uncle</text>",
+        ">confidence 1.000, support 2<",
+    ];
+    for part in parts {
         assert!(svg.contains(part), "{part} is missing from:\n{svg}");
     }
+    assert_eq!(picture("pictures/sheet.svg").matches(">confidence ").count(), 2, "both rules");
+    glidr(folder.path(), "rules my.rules --format svg -o best.svg");
+    assert_eq!(picture("best.svg"), picture("pictures/sheet.svg"));
+    glidr(folder.path(), "rules my.rules --target uncle --format svg -o uncle.svg");
+    assert_eq!(picture("uncle.svg"), svg, "one rule is no sheet");
     let dot = glidr(folder.path(), "rules my.rules --target wife --format dot");
     assert!(dot.contains("n1 -> n0 [label=\"husband\"];"), "{dot}");
+    assert!(dot.contains("n0 -> n1 [label=\"wife\", style=dashed];"), "{dot}");
     let told = json(folder.path(), "export --format csv -o tables");
     assert_eq!((&told["facts"], &told["entities"]), (&112.into(), &24.into()));
     let facts = fs::read_to_string(folder.path().join("tables/fact.csv")).expect("the file");

@@ -227,7 +227,7 @@ fn measured(
         confidence: measures.confidence(),
         head_coverage: measures.head_coverage(),
         test_f1: solver.measure_on(&test).f1,
-        picture: Picture::of(rule, names).svg(),
+        picture: Picture::of(rule, names).with_measures(measures.confidence(), measures.support).svg(),
         rule: text,
     })
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use clap::ValueEnum;
 use glidr::internals::evaluate::fidelity;
 use glidr::internals::graph::{Entity, KnowledgeGraph};
 use glidr::internals::model::{Ensemble, Extraction, SoftModel};
@@ -10,9 +11,27 @@ use glidr::internals::rule::{Measures, RuleNames};
 use glidr::internals::solve::{Limits, Solver};
 use glidr::{Dataset, Split};
 
-use super::{HeldOutSplit, Rules, Sort};
+use super::{HeldOutSplit, Rules};
 use crate::listing::{Format, Shown};
 use crate::output::Output;
+
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+pub(super) enum Sort {
+    /// Support / (answers + 5): confidence where little evidence counts little
+    Best,
+    /// Weight: of the soft rules, or in a text or a search
+    Weight,
+    /// Confidence
+    Confidence,
+    /// Confidence where the head has a known tail
+    Pca,
+    /// Support
+    Support,
+    /// Share of the target's facts
+    Coverage,
+    /// F1 on the split given
+    F1,
+}
 
 /// What rules are measured on.
 pub struct Ground<'d> {

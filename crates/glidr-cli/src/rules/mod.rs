@@ -1,6 +1,7 @@
 //! `glidr rules`: rules as logic, measured, and written for other engines.
 
 mod measured;
+mod table;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -12,11 +13,12 @@ use glidr::internals::model::{Ensemble, Extraction, RuleModel};
 use glidr::internals::rule::{RuleNames, TargetRules};
 use glidr::internals::solve::{Ended, Found};
 use glidr::{Aggregation, Background, Dataset, RuleSet};
-use measured::{Ground, agreement};
+use measured::{Ground, Sort, agreement};
 use serde_json::json;
+use table::TableFlags;
 
 use crate::help::EXPERT;
-use crate::listing::{Format, Shown, put};
+use crate::listing::{Destination, Format, Shown, put};
 use crate::output::{Output, counted};
 use crate::scoring::ScoringFlags;
 use crate::settings::TargetFlags;
@@ -34,7 +36,8 @@ use crate::sources::Source;
     glidr rules my.glidr                               the best 20 of the whole graph\n  \
     glidr rules my.glidr --per-target --limit 3        the best 3 of every predicate\n  \
     glidr rules my.glidr --format text -o my.rules     as a text of rules, to be edited\n  \
-    glidr rules my.glidr --format prolog -o rules.pl   for another engine (docs/export.md)"
+    glidr rules my.glidr --format prolog -o rules.pl   for another engine (docs/export.md)\n  \
+    glidr rules my.glidr --format svg -o best.svg      a picture of the best twelve"
 )]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command")]
 pub struct Rules {
@@ -55,6 +58,8 @@ pub struct Rules {
     /// Where they go [default: standard output]
     #[arg(short, long, value_name = "PATH")]
     output: Option<PathBuf>,
+    #[command(flatten)]
+    table: TableFlags,
     /// At most so many rules; 0 lists all [default: 20 in a table, else all]
     #[arg(long, value_name = "COUNT")]
     limit: Option<usize>,
@@ -93,24 +98,6 @@ pub struct Rules {
 }
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
-enum Sort {
-    /// Support / (answers + 5): confidence where little evidence counts little
-    Best,
-    /// Weight: of the soft rules, or in a text or a search
-    Weight,
-    /// Confidence
-    Confidence,
-    /// Confidence where the head has a known tail
-    Pca,
-    /// Support
-    Support,
-    /// Share of the target's facts
-    Coverage,
-    /// F1 on the split given
-    F1,
-}
-
-#[derive(Clone, Copy, PartialEq, ValueEnum)]
 enum HeldOutSplit {
     /// The validation split
     Valid,
@@ -135,6 +122,7 @@ impl Rules {
         if self.sort == Some(Sort::F1) && self.split.is_none() {
             anyhow::bail!("--sort f1 needs a split to count on: give --split valid or test");
         }
+        self.destination(output)?;
         let source = Source::open(&self.source)?;
         let Some(model) = source.model() else { return self.written(&source, output) };
         let listed = self.scoring.listed(model)?;
@@ -196,7 +184,13 @@ impl Rules {
         }
         let document = json!({ "extraction": extraction.to_string() });
         let footer = footer(rules.len(), all, 0);
-        self.format.write(&rules, &footer, model.names(), document, self.output.as_deref(), output)
+        self.format.write(&rules, &footer, model.names(), document, &self.destination(output)?)
+    }
+
+    /// Where rules go.
+    fn destination<'a>(&'a self, output: &'a Output) -> anyhow::Result<Destination<'a>> {
+        let is_sql = self.format == Format::Sql && !output.json;
+        Ok(Destination { path: self.output.as_deref(), output, table: self.table.named(is_sql)? })
     }
 
     /// The data to count on; of a model's own rules none, where nothing is counted.
@@ -282,7 +276,7 @@ impl Rules {
             return put(&RuleSet::new(kept).to_text(listed.names), self.output.as_deref(), output);
         }
         let footer = footer(rules.len(), all, priors);
-        self.format.write(&rules, &footer, names, document, self.output.as_deref(), output)
+        self.format.write(&rules, &footer, names, document, &self.destination(output)?)
     }
 }
 

@@ -9,7 +9,8 @@
 //! ```
 //!
 //! What is derived stands apart from the facts: a rule is applied once, as [`crate::solve`] does, even
-//! where its target stands in its body. docs/export.md shows how each engine is run.
+//! where its target stands in its body. SQL derives new facts alone, and may look facts up in a [`FactTable`] of
+//! one's own. docs/export.md shows how each engine is run.
 
 mod asp;
 mod clauses;
@@ -24,6 +25,7 @@ use std::io::Write;
 
 use clauses::Words;
 pub use sparql::n_triple;
+pub use sql::FactTable;
 pub use table::{csv_facts, csv_field, csv_rules, json_facts, rule_value};
 
 use crate::error::{Error, Result};
@@ -54,6 +56,35 @@ pub struct Program<'a> {
     pub rules: &'a [(Rule, f64)],
     /// The names that they are written with.
     pub names: RuleNames<'a>,
+}
+
+impl Program<'_> {
+    /// The rules as SQL over somebody's own table of facts; refuses names that SQL cannot hold.
+    ///
+    /// ```
+    /// use glidr::internals::export::{FactTable, Program};
+    /// use glidr::internals::graph::{Names, Predicate};
+    /// use glidr::internals::rule::{Atom, Literal, Rule, RuleNames, Term};
+    ///
+    /// let predicates = Names::new(["wife", "husband"]);
+    /// let names = RuleNames { predicates: &predicates, properties: &Names::default(), entities: None };
+    /// let husband = Atom::Pair(Predicate(1), Term::Y, Term::X);
+    /// let rules = [(Rule::new(Predicate(0), &[Literal::any_of(vec![husband])]), 0.9)];
+    /// let mine = FactTable::parse("my_triples", "subject,verb,object")?;
+    /// let text = Program { rules: &rules, names }.over_table(&mine)?;
+    /// assert!(text.contains("FROM my_triples l1\nWHERE l1.verb = 'husband'"), "{text}");
+    /// # Ok::<(), glidr::Error>(())
+    /// ```
+    pub fn over_table(&self, table: &FactTable) -> Result<String> {
+        self.check()?;
+        Ok(sql::rules(self, table))
+    }
+
+    /// Refuses what no language can hold.
+    fn check(&self) -> Result<()> {
+        refuse_nul(self.names.iter())?;
+        self.rules.iter().try_for_each(|(rule, _)| check(rule, self.names))
+    }
 }
 
 /// Facts to be written.
@@ -116,17 +147,13 @@ impl Dialect {
     /// # Ok::<(), glidr::Error>(())
     /// ```
     pub fn rules(self, program: &Program) -> Result<String> {
-        let names = program.names;
-        refuse_nul(names.iter())?;
-        for (rule, _) in program.rules {
-            check(rule, names)?;
-        }
+        program.check()?;
         Ok(match self {
             Dialect::Prolog => prolog::rules(program),
             Dialect::Datalog => datalog::rules(program),
             Dialect::Asp => asp::rules(program),
             Dialect::Sparql => sparql::rules(program),
-            Dialect::Sql => sql::rules(program),
+            Dialect::Sql => sql::rules(program, &FactTable::default()),
             Dialect::Souffle => souffle::rules(program),
         })
     }
@@ -302,7 +329,7 @@ mod tests {
             (Dialect::Datalog, "entity(?X), entity(?Y) ."),
             (Dialect::Asp, "entity(X), entity(Y)."),
             (Dialect::Sparql, "?Y a <urn:glidr:Entity>"),
-            (Dialect::Sql, "FROM entity x, entity y;"),
+            (Dialect::Sql, "FROM entity x, entity y\n) f"),
             (Dialect::Souffle, "entity(X), entity(Y)."),
         ] {
             let text = dialect.rules(&program).expect("a sound rule");
@@ -323,10 +350,7 @@ mod tests {
             (Dialect::Datalog, "either(1, 1, ?Y, ?Y) :- ?Y = \"p\", entity(?Y) ."),
             (Dialect::Asp, "either(1, 1, Y, Y) :- Y = \"p\", entity(Y)."),
             (Dialect::Sparql, "{ VALUES ?Y { <urn:glidr:entity:p> } } UNION { VALUES ?Y { <"),
-            (
-                Dialect::Sql,
-                "FROM entity l1, entity x\nWHERE (l1.name = 'p' OR l1.name = (SELECT name FROM odd_name",
-            ),
+            (Dialect::Sql, "FROM entity l1, entity x\nWHERE (l1.name = 'p' OR l1.name = 'it''s')"),
             (Dialect::Souffle, "either(1, 1, Y, Y) :- Y = \"p\", entity(Y)."),
         ] {
             let text = dialect.rules(&program).expect("a sound rule");

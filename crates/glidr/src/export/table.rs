@@ -4,7 +4,6 @@ use std::io::{self, Write};
 
 use serde_json::{Value, json};
 
-use super::sql::odd_names;
 use super::{Known, constant, variable};
 use crate::rule::{Atom, Rule, RuleNames, Term};
 
@@ -31,13 +30,6 @@ pub fn csv_facts(known: &Known) -> Vec<(&'static str, String)> {
         ("fact.csv", rows(&["head", "predicate", "tail"], &mut known.triples().map(|row| owned(&row)))),
         ("has.csv", rows(&["entity", "property"], &mut known.owned().map(|row| owned(&row)))),
         ("entity.csv", rows(&["name"], &mut known.entities().map(|name| owned(&[name])))),
-        (
-            "odd_name.csv",
-            rows(
-                &["written", "name"],
-                &mut odd_names(known).iter().map(|(written, name)| owned(&[written, name])),
-            ),
-        ),
     ]
 }
 
