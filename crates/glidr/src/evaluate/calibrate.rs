@@ -28,7 +28,7 @@ const ANSWERS: usize = 10;
 /// Fisher steps of a fit.
 const STEPS: usize = 30;
 /// How strongly coefficients of all targets are drawn to 0, and those of one target to these.
-const PRIORS: (f64, f64) = (1.0, 5.0);
+const PRIORS: (f64, f64) = (5.0, 5.0);
 /// Bins of a reliability diagram.
 const BINS: usize = 10;
 
