@@ -12,6 +12,7 @@ mod passes;
 mod rule_weights;
 mod sample;
 mod unit;
+mod work;
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -21,13 +22,13 @@ use std::time::{Duration, Instant};
 pub use adamw::AdamW;
 pub use loss::pairwise_logistic;
 use passes::Workspace;
-use rayon::prelude::*;
 pub use sample::Pair;
 pub(crate) use sample::Sampler;
-use unit::{Context, MAX_VALIDATION, MIN_VALIDATION, Unit};
+use unit::Unit;
+use work::UnitEnd;
 
 use crate::error::{Error, Result};
-use crate::graph::{Background, Dataset, KnowledgeGraph, MaskedGraph, Predicate, Split};
+use crate::graph::{Background, Dataset, KnowledgeGraph, Predicate, Split};
 use crate::infer::{Engine, Sparse, Tape};
 use crate::model::{Ensemble, Positives, Provenance, RuleWeights, SoftModel, SoftRule, Training};
 use crate::rule::{Clause, Filling, Schema, parse_rules};
@@ -37,8 +38,6 @@ use crate::util::progress::{Progress, Stage};
 const RULES_PER_UNIT: usize = Sparse::RULES;
 /// Units that a run has at least, where there are rules enough, so that threads find work.
 const MIN_UNITS: usize = 16;
-/// Steps that every unit gets before any gets more.
-const FIRST_TURN: usize = 64;
 /// How often the watcher is told of progress.
 const WATCH: Duration = Duration::from_millis(100);
 /// The most memory that one thread may ask for.
@@ -60,13 +59,6 @@ pub enum TrainingEnd {
     Finished,
     /// It was asked to stop.
     Stopped,
-}
-
-/// How the work of one thread on one unit ended.
-enum UnitEnd {
-    Done,
-    Stopped,
-    Diverged,
 }
 
 /// A training run: its settings, its data and the state of every rule.
@@ -264,77 +256,6 @@ impl<'d> Run<'d> {
             self.training.weight_decay,
             self.training.init_std
         ))
-    }
-
-    /// The unit of a turn, and the step it is trained to. All units are trained for a few steps, then all for as many
-    /// more as they had: so rules of a run that is stopped have learned about as much as one another.
-    fn turn(&self, turn: usize) -> Option<(&Mutex<Unit>, usize)> {
-        let (round, place) = (turn / self.units.len().max(1), turn % self.units.len().max(1));
-        let before = FIRST_TURN.checked_shl(round as u32).map_or(usize::MAX, |last| last / 2);
-        let is_open = round == 0 || before < self.training.steps;
-        let last = before.saturating_mul(2).max(1).min(self.training.steps);
-        self.units.get(place).filter(|_| is_open).map(|unit| (unit, last))
-    }
-
-    /// Trains one unit to a step, and validates it after its last; unless stopped before.
-    fn train_unit(
-        &self,
-        unit: &Mutex<Unit>,
-        last: usize,
-        workspace: &mut Workspace,
-        stopped: &dyn Fn() -> bool,
-    ) -> UnitEnd {
-        let target = lock(unit).target;
-        let sampler = Sampler::new(self.data, target, &self.training);
-        let (context, mut masked) = (self.context(&sampler), self.masked(target));
-        loop {
-            if stopped() {
-                return UnitEnd::Stopped;
-            }
-            // Locked for one step: a checkpoint always sees whole steps.
-            let mut unit = lock(unit);
-            if unit.is_done() || (unit.step >= last && last < self.training.steps) {
-                return UnitEnd::Done;
-            }
-            if unit.step < self.training.steps {
-                unit.train(&context, &mut masked, workspace);
-                if !unit.is_sound() {
-                    return UnitEnd::Diverged;
-                }
-                self.steps.fetch_add(1, Ordering::Relaxed);
-            } else {
-                unit.validate(&context, &mut masked, workspace, MAX_VALIDATION);
-            }
-        }
-    }
-
-    /// Validates, in short, what was trained before the run was stopped, so that it makes a model too.
-    pub fn validate_stopped(&self) {
-        let open: Vec<&Mutex<Unit>> = self.units.iter().filter(|unit| lock(unit).is_open()).collect();
-        open.into_par_iter().for_each_init(Workspace::default, |workspace, unit| {
-            let target = lock(unit).target;
-            let sampler = Sampler::new(self.data, target, &self.training);
-            let (context, mut masked) = (self.context(&sampler), self.masked(target));
-            lock(unit).validate(&context, &mut masked, workspace, MIN_VALIDATION);
-        });
-    }
-
-    /// What a target's units read.
-    fn context<'a>(&'a self, sampler: &'a Sampler<'a>) -> Context<'a> {
-        Context {
-            training: &self.training,
-            schema: self.schema,
-            engine: self.engine,
-            training_graph: self.graphs[0].adjacency(),
-            validation_graph: self.graphs[1].adjacency(),
-            sampler,
-        }
-    }
-
-    /// The background without a batch's own facts, where these stand in it.
-    fn masked(&self, target: Predicate) -> Option<MaskedGraph> {
-        let all = self.training.positives == Positives::All;
-        all.then(|| MaskedGraph::new(self.graphs[0].adjacency(), target))
     }
 
     fn units(&self) -> impl Iterator<Item = MutexGuard<'_, Unit>> {
