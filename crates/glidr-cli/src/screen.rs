@@ -14,8 +14,9 @@ use crate::tell::rule_text;
 
 /// Rules that are shown, each the best of its predicate.
 const RULES: usize = 12;
-/// New facts are looked for where there are no more queries than this.
-const MAX_QUERIES: usize = 20_000;
+/// New facts are looked for where there are no more queries than this; where soft rules score, which takes longer, than
+/// the second.
+const MAX_QUERIES: [usize; 2] = [20_000, 1_000];
 
 /// A model that was just learned.
 pub struct Screen<'a> {
@@ -91,7 +92,10 @@ impl Screen<'_> {
     /// by the most confident rules.
     fn new_facts(&self, reasoner: &Reasoner) -> anyhow::Result<Vec<NewFact>> {
         let queries = self.data.names().entities.len() * self.model.learned_targets().len();
-        if queries > MAX_QUERIES || self.model.calibration.is_none() || self.model.rules.is_none() {
+        if queries > MAX_QUERIES[usize::from(self.model.soft.is_some())]
+            || self.model.calibration.is_none()
+            || self.model.rules.is_none()
+        {
             return Ok(Vec::new());
         }
         let mut found = reasoner.complete(&Completion::default(), &())?;

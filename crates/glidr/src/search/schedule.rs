@@ -5,7 +5,6 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
 
 use super::Context;
 use super::choose::Tried;
@@ -58,7 +57,7 @@ impl Context<'_> {
                 let turn = next.fetch_add(1, Ordering::Relaxed);
                 let Some(&place) = order.get(turn).filter(|_| !budget.is_stopped()) else { return found };
                 let part = broadcast.num_threads() as f64 * costs[place] as f64 / waiting[turn] as f64;
-                let time = budget.until(1.0 - KEPT).time_left().map(|left| share(left, part));
+                let time = budget.until(1.0 - KEPT).time_left().map(|left| left.mul_f64(part.min(1.0)));
                 let target = targets[place];
                 let told = Told {
                     progress: &budget,
@@ -91,14 +90,10 @@ impl Context<'_> {
     }
 }
 
-/// A part of the time that is left; never more than that.
-fn share(left: Duration, part: f64) -> Duration {
-    left.mul_f64(part.clamp(0.0, 1.0))
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::AtomicBool;
+    use std::time::Duration;
 
     use super::*;
     use crate::graph::Dataset;
