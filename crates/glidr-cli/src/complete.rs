@@ -21,6 +21,7 @@ use crate::scoring::reasoner;
 use crate::settings::{ReflexiveFlag, TargetFlags};
 use crate::signals::Signals;
 use crate::sources::open_both;
+use crate::time::parse_share;
 
 /// Give all new facts over the whole graph, most probable first, each with its best rule.
 ///
@@ -49,7 +50,7 @@ pub struct Complete {
     #[arg(long, value_enum, default_value = "tsv")]
     format: Format,
     /// Only facts of at least this probability
-    #[arg(long, value_name = "SHARE", default_value_t = 0.5)]
+    #[arg(long, value_name = "SHARE", default_value_t = 0.5, value_parser = parse_share)]
     min_probability: f64,
     #[command(flatten)]
     targets: TargetFlags,
@@ -111,9 +112,15 @@ impl Complete {
         for new in &found {
             values.push(self.value(new, &reasoner, &data)?);
         }
-        let promised: f64 = found.iter().map(|new| new.probability).sum();
+        let promised = found.iter().map(|new| new.probability).fold(0.0, |sum, p| sum + p);
         let count = counted(found.len(), "new fact");
         output.say(&format!("{count}, of which about {promised:.0} should be true by their probabilities"));
+        if found.is_empty() {
+            let least = self.min_probability;
+            output.say(&format!(
+                "none is as probable as {least}: --min-probability 0.1 gives less probable ones too"
+            ));
+        }
         let held_out = self.hold_out.then(|| held_out(&found));
         if output.json {
             let document = json!({ "facts": values, "held_out": held_out });
@@ -187,7 +194,7 @@ fn held_out(found: &[NewFact]) -> Vec<Value> {
         let facts: Vec<&NewFact> = found.iter().filter(|new| new.probability >= least).collect();
         let count = facts.len().max(1) as f64;
         let share = facts.iter().filter(|new| new.is_held_out).count() as f64 / count;
-        let promised = facts.iter().map(|new| new.probability).sum::<f64>() / count;
+        let promised = facts.iter().map(|new| new.probability).fold(0.0, |sum, p| sum + p) / count;
         json!({ "above": least, "facts": facts.len(), "in_test": share, "promised": promised })
     };
     ABOVE.map(above).to_vec()

@@ -70,9 +70,9 @@ impl Learn {
         let keeper = self.output.as_deref().map(Keeper::new).transpose()?;
         let learner = self.learner(keeper.as_ref())?;
         let data = open_data(self.data.as_deref(), learner.training.seed, output)?;
-        if learner.method == Method::Auto && self.soft.is_none() && learner.method_on(&data) == Method::Search
-        {
-            let minutes = learner.soft_seconds(&data) / 60.0;
+        let has_soft = self.soft.is_some() || self.resume;
+        if learner.method == Method::Auto && !has_soft && learner.method_on(&data) == Method::Search {
+            let minutes = (learner.soft_seconds(&data) / 60.0).max(0.1);
             output.say(&format!(
                 "no soft rules: they would take about {minutes:.0} min of processor time and seldom add much on \
                  such a graph; --method full trains them all the same"
@@ -90,6 +90,9 @@ impl Learn {
             (Some(keeper), Some(learned)) if is_stopped => learned.model.save(&keeper.model)?,
             (Some(keeper), Some(learned)) => keeper.finish(&learned.model)?,
             _ => {}
+        }
+        if keeper.is_some() && learned.is_some() {
+            signals.written.store(true, Ordering::Relaxed);
         }
         if is_stopped {
             return Ok(self.stopped(keeper.as_ref(), learned.as_ref(), output));
@@ -154,10 +157,12 @@ impl Learn {
         match learned {
             None => output.say("stopped; there was nothing to keep yet"),
             Some(learned) => {
-                let done = learned.model.learned_targets().len();
-                let all = done + learned.left_out.len();
-                output
-                    .say(&format!("stopped; {model} holds what was learned, of {done} of {all} predicates"));
+                let searched = if learned.left_out.is_empty() {
+                    String::new()
+                } else {
+                    format!("; not searched yet: {}", names(&learned.left_out))
+                };
+                output.say(&format!("stopped; {model} holds what was learned until then{searched}"));
             }
         }
         if keeper.checkpoint.exists() {
@@ -222,12 +227,16 @@ impl Learn {
 /// Names that a message lists, at most.
 const NAMES: usize = 8;
 
-/// Says what a person should know of how a model was found.
-fn tell(learned: &Learned, output: &Output) {
-    let names = |names: &[String]| match names.len().saturating_sub(NAMES) {
+/// Some names for a message, and how many more there are.
+fn names(names: &[String]) -> String {
+    match names.len().saturating_sub(NAMES) {
         0 => names.join(", "),
         more => format!("{} and {more} more", names[..NAMES].join(", ")),
-    };
+    }
+}
+
+/// Says what a person should know of how a model was found.
+fn tell(learned: &Learned, output: &Output) {
     if !learned.without_positives.is_empty() {
         let names = names(&learned.without_positives);
         output.say(&format!("no positives in train, so no soft rules, for: {names}"));

@@ -1,5 +1,6 @@
 //! `glidr predict`: the best candidates for an open query.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -15,6 +16,7 @@ use crate::scoring::{LimitFlags, ScoringFlags, reasoner};
 use crate::settings::{Looked, ReflexiveFlag};
 use crate::sources::open_both;
 use crate::tell::rule_text;
+use crate::time::parse_share;
 
 /// Answer p(h, ?) or p(?, t): the likeliest candidates with their probabilities.
 ///
@@ -42,10 +44,10 @@ pub struct Predict {
     #[command(flatten)]
     end: KnownEnd,
     /// How many candidates
-    #[arg(short, value_name = "COUNT", default_value_t = 10)]
-    k: usize,
+    #[arg(short, value_name = "COUNT", default_value = "10")]
+    k: NonZeroUsize,
     /// Only answers of at least this probability
-    #[arg(long, value_name = "SHARE", default_value_t = 0.1)]
+    #[arg(long, value_name = "SHARE", default_value_t = 0.1, value_parser = parse_share)]
     min_probability: f64,
     /// List known facts too
     #[arg(long)]
@@ -104,7 +106,7 @@ impl Predict {
     fn answers(&self, reasoner: &Reasoner, output: &Output) -> anyhow::Result<(Told, usize)> {
         let KnownEnd { head, tail } = &self.end;
         let query = reasoner.query(&self.target, head.as_deref(), tail.as_deref())?;
-        let (mut answers, ended) = reasoner.answers(query, self.k, self.known)?;
+        let (mut answers, ended) = reasoner.answers(query, self.k.get(), self.known)?;
         let found = answers.len();
         answers.retain(|answer| {
             answer.split.is_some_and(|split| split != Split::Test)
@@ -170,8 +172,8 @@ impl Predict {
         if hidden > 0 {
             let count = counted(hidden, "answer");
             text += &format!(
-                "{count} below probability {} not shown (--min-probability)\n",
-                self.min_probability
+                "{count} among the best {} below probability {} not shown (--min-probability)\n",
+                self.k, self.min_probability
             );
         }
         for (answer, why) in told {

@@ -67,7 +67,7 @@ impl Screen<'_> {
             best.extend(self.model.rules(target)?.next());
         }
         let all = best.len();
-        best.sort_by(|a, b| b.value().total_cmp(&a.value()));
+        best.sort_by(|a, b| b.rating.total_cmp(&a.rating));
         best.truncate(RULES);
         let counts = best.iter().all(|rule| rule.measures.is_some());
         let row = |rule: glidr::NamedRule| {

@@ -30,11 +30,10 @@ pub struct SettingFlags {
     /// The paper, exactly: soft rules alone, by its settings
     #[arg(long, conflicts_with_all = ["method", "settings"], help_heading = USUAL)]
     paper: bool,
-    /// Schematic variables, N of the paper, from 2 to 9 [default: 3, with --paper 4]
+    /// Schematic variables, N of the paper, from 2 to 9, X and Y among them [default: 4]
     #[arg(long, value_name = "N")]
     variables: Option<usize>,
-    /// Rounds of message passing, `R_max` of the paper, at most 1000 [default: 2, with
-    /// --paper 3]
+    /// Rounds of message passing, `R_max` of the paper, at most 1000 [default: 3]
     #[arg(long, value_name = "R")]
     rounds: Option<usize>,
     /// Rule definitions per target, at most 10000 [default: 8]

@@ -19,6 +19,7 @@ use crate::help::EXPERT;
 use crate::output::{Output, counted};
 use crate::settings::{Looked, TargetFlags};
 use crate::sources::Source;
+use crate::time::parse_share;
 
 /// Apply rules to facts, exactly, and write the new facts with rule and confidence.
 ///
@@ -52,7 +53,7 @@ pub struct Solve {
     #[command(flatten)]
     targets: TargetFlags,
     /// Only rules of at least this confidence
-    #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = parse_share)]
     min_confidence: f64,
     /// Give the facts that prove each new fact
     #[arg(long)]

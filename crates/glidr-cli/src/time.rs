@@ -1,4 +1,4 @@
-//! Times as people write them.
+//! Times and shares as people write them.
 
 use std::time::Duration;
 
@@ -15,6 +15,12 @@ pub fn parse_time(text: &str) -> Result<Duration, String> {
     time.ok_or_else(|| "a time is a number above 0 with s, m or h, such as 90s, 10m or 2h".into())
 }
 
+/// A share of a whole, from 0 to 1.
+pub fn parse_share(text: &str) -> Result<f64, String> {
+    let share = text.parse().ok().filter(|share| (0.0..=1.0).contains(share));
+    share.ok_or_else(|| "a share is a number from 0 to 1".into())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -29,5 +35,13 @@ mod tests {
             assert!(seconds(bad).is_err(), "{bad}");
         }
         assert!(seconds("9223372036854775807").is_ok(), "a very long time is no limit");
+    }
+
+    #[test]
+    fn a_share_is_a_number_from_0_to_1() {
+        assert_eq!(parse_share("0.25"), Ok(0.25));
+        for bad in ["nan", "1.5", "-0.1", "half", "inf"] {
+            assert!(parse_share(bad).is_err(), "{bad}");
+        }
     }
 }

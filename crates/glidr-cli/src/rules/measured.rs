@@ -7,7 +7,7 @@ use clap::ValueEnum;
 use glidr::internals::evaluate::fidelity;
 use glidr::internals::graph::{Entity, KnowledgeGraph};
 use glidr::internals::model::{Ensemble, Extraction, SoftModel};
-use glidr::internals::rule::{Measures, RuleNames};
+use glidr::internals::rule::{RuleNames, WeightedRule};
 use glidr::internals::solve::{Limits, Solver};
 use glidr::{Dataset, Split};
 
@@ -102,7 +102,7 @@ impl Rules {
             };
         };
         match self.sort.unwrap_or(Sort::Best) {
-            Sort::Best => m.smoothed_confidence(Measures::SMOOTHING),
+            Sort::Best => WeightedRule::counted(shown.rule.clone(), m).rating(),
             Sort::Weight => shown.standing(),
             Sort::Confidence => m.confidence(),
             Sort::Pca => m.pca_confidence(),

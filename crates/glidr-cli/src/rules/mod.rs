@@ -23,12 +23,13 @@ use crate::output::{Output, counted};
 use crate::scoring::ScoringFlags;
 use crate::settings::TargetFlags;
 use crate::sources::Source;
+use crate::time::parse_share;
 
 /// Print rules as logic, measured, or write them for Prolog, Datalog, ASP, SPARQL or SQL.
 ///
 /// The rules are those of a text (docs/rules.md), the searched rules that a model keeps, or those that its soft rules
 /// stand for (--scoring top-p or argmax; of a model without searched rules top-p with p = 0.25). The best rules come
-/// first: by support / (answers + 5), so that little evidence counts little.
+/// first: by support / (answers + 5), so that little evidence counts little, and less for longer rules.
 #[derive(Args)]
 #[command(
     after_help = "support: answers that are facts; confidence: support / answers; coverage: support / facts.\n\n\
@@ -70,7 +71,7 @@ pub struct Rules {
     #[arg(long)]
     priors: bool,
     /// Only rules of at least this confidence
-    #[arg(long, value_name = "SHARE")]
+    #[arg(long, value_name = "SHARE", value_parser = parse_share)]
     min_confidence: Option<f64>,
     /// Only rules of at least this support
     #[arg(long, value_name = "COUNT")]

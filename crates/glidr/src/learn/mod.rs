@@ -129,7 +129,12 @@ impl Learner {
         progress: &dyn Progress,
     ) -> Result<Option<Learned>> {
         let budget = Budget::new(progress, self.time);
-        let method = if start.soft.is_some() { Method::Full } else { self.method_on(data) };
+        // Soft rules that are there, or begun, are worth their time.
+        let has_soft = start.soft.is_some() || start.resumes;
+        let method = match self.method {
+            Method::Auto if has_soft => Method::Full,
+            _ => self.method_on(data),
+        };
         let mut learned = Learned {
             model: Model::new(Provenance::of(data, self.training.seed)),
             reports: Vec::new(),

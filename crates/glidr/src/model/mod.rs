@@ -68,14 +68,8 @@ pub struct NamedRule {
     pub weight: Weight,
     /// What was counted of it, where that is known.
     pub measures: Option<Measures>,
-}
-
-impl NamedRule {
-    /// What it is sorted by: support / (answers + 5), confidence where little evidence counts little; its weight where
-    /// nothing was counted.
-    pub fn value(&self) -> f64 {
-        self.measures.map_or(self.weight.max(), |measures| measures.smoothed_confidence(Measures::SMOOTHING))
-    }
+    /// What it is sorted by: how good it is to read (docs/guide/3-reading-rules.md).
+    pub rating: f64,
 }
 
 impl fmt::Display for NamedRule {
@@ -171,7 +165,7 @@ impl Model {
         targets
     }
 
-    /// The searched rules of a target that link X and Y, best first: by support / (answers + 5). Without searched rules,
+    /// The searched rules of a target that link X and Y, best to read first. Without searched rules,
     /// those that its soft rules stand for, by top-p with p = 0.25.
     ///
     /// ```
@@ -198,14 +192,15 @@ impl Model {
             }
             (None, None) => (Vec::new(), Cow::Owned(Vocabulary::default())),
         };
-        let named = |WeightedRule { rule, weight, measures }| NamedRule {
-            text: rule.show(RuleNames::from(names.as_ref())),
-            weight,
-            measures,
+        let named = |weighted: WeightedRule| NamedRule {
+            text: weighted.rule.show(RuleNames::from(names.as_ref())),
+            weight: weighted.weight,
+            measures: weighted.measures,
+            rating: weighted.rating(),
         };
         let linked = rules.into_iter().filter(|weighted| weighted.rule.links_ends());
         let mut named: Vec<NamedRule> = linked.map(named).collect();
-        named.sort_by(|a, b| b.value().total_cmp(&a.value()));
+        named.sort_by(|a, b| b.rating.total_cmp(&a.rating));
         Ok(named.into_iter())
     }
 }

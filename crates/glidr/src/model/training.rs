@@ -123,14 +123,7 @@ impl Training {
     /// For soft rules that are blended with searched ones, by which they rank about as well as by the paper's settings in
     /// a tenth of the time.
     pub fn for_blend() -> Self {
-        Training {
-            variables: 3,
-            rounds: 2,
-            steps: 256,
-            joint_loss: 1.0,
-            positives: Positives::All,
-            ..Training::default()
-        }
+        Training { steps: 256, joint_loss: 1.0, positives: Positives::All, ..Training::default() }
     }
 }
 

@@ -262,13 +262,17 @@ impl<'a> Reasoner<'a> {
         let probabilities = self.calibrated().map(|calibrated| calibrated.probabilities(query, &ranked));
         ranked.truncate(k);
         let names = &self.data.names().entities;
-        let named = ranked.into_iter().enumerate().map(|(place, (answer, _))| Prediction {
-            entity: names.name(answer.entity).to_owned(),
-            score: answer.score,
-            probability: probabilities.as_ref().map(|probabilities| probabilities[place]),
-            split: asked.split(answer.entity),
-        });
-        Ok((named.collect(), target.ended()))
+        let mut named = Vec::new();
+        for (place, (answer, _)) in ranked.into_iter().enumerate() {
+            let probability = match &probabilities {
+                Some(probabilities) if asked.is_known(answer.entity) => Some(probabilities[place]),
+                _ => self.fact_probability(query, answer.entity)?,
+            };
+            let split = asked.split(answer.entity);
+            let entity = names.name(answer.entity).to_owned();
+            named.push(Prediction { entity, score: answer.score, probability, split });
+        }
+        Ok((named, target.ended()))
     }
 
     /// Why a pair has its score. A fact of the background is explained without that fact.
@@ -281,12 +285,14 @@ impl<'a> Reasoner<'a> {
         let query = self.query(target, Some(head), None)?;
         let candidate = self.data.names().entity(tail)?;
         let explanation = self.predictor.explain(query, candidate, detail)?;
-        let probabilities = [
-            self.probability(query, candidate)?,
-            self.probability(Query { direction: Direction::Head, known: candidate, ..query }, query.known)?,
-        ];
-        let probability = probabilities[0].zip(probabilities[1]).map(|(tails, heads)| tails.min(heads));
-        Ok(Explanation { probability, ..explanation })
+        Ok(Explanation { probability: self.fact_probability(query, candidate)?, ..explanation })
+    }
+
+    /// The probability of the fact that a candidate makes: the lower of what its two queries say.
+    fn fact_probability(&self, query: Query, candidate: Entity) -> Result<Option<f64>> {
+        let back = Query { direction: query.direction.other(), known: candidate, ..query };
+        let both = [self.probability(query, candidate)?, self.probability(back, query.known)?];
+        Ok(both[0].zip(both[1]).map(|(one, other)| one.min(other)))
     }
 
     /// The probability that a candidate is true; where it makes a fact of the background, without that fact.

@@ -159,6 +159,17 @@ impl Rule {
         })
     }
 
+    /// Its atoms beyond the first, and its constants.
+    pub(super) fn complexity(&self) -> i32 {
+        let constants = |atom: &Atom| {
+            let (a, b) = atom.terms();
+            let is_constant = |term: Term| matches!(term, Term::Constant(_));
+            usize::from(is_constant(a)) + usize::from(is_constant(b) || matches!(atom, Atom::Is(..)))
+        };
+        let atoms = self.body.iter().flat_map(|literal| &literal.atoms);
+        atoms.map(|atom| 1 + constants(atom) as i32).sum::<i32>() - 1
+    }
+
     /// Whether the body links X and Y: by literals from variable to variable, or by a constant for one end and
     /// something asked of the other.
     pub fn links_ends(&self) -> bool {

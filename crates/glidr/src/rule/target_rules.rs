@@ -3,6 +3,9 @@
 use super::{Aggregation, Measures, Rule, Weight};
 use crate::graph::{Direction, Predicate};
 
+/// What the rating of a rule counts for each further atom or constant.
+const PER_ATOM: f64 = 0.95;
+
 /// A rule with its weight: a confidence, or where rules are summed any number of at least 0.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WeightedRule {
@@ -23,6 +26,21 @@ impl WeightedRule {
     /// Its confidence: support / answers as counted; where nothing was counted, its weight.
     pub fn confidence(&self) -> f64 {
         self.measures.map_or(self.weight.max(), |measures| measures.confidence())
+    }
+
+    /// How good it is to read: support / (answers + 5), so that little evidence counts little, times 0.95 for each atom
+    /// beyond the first and each constant, so that a simpler rule comes before a longer one that is hardly more confident.
+    /// Its weight where nothing was counted.
+    pub fn rating(&self) -> f64 {
+        let worth = |measures: Measures| {
+            measures.smoothed_confidence(Measures::SMOOTHING) * PER_ATOM.powi(self.rule.complexity())
+        };
+        self.measures.map_or(self.weight.max(), worth)
+    }
+
+    /// A rule of which this was counted.
+    pub fn counted(rule: Rule, measures: Measures) -> Self {
+        WeightedRule { measures: Some(measures), ..WeightedRule::new(rule, 0.0) }
     }
 
     /// A rule whose weight is the smoothed confidence that was counted.
