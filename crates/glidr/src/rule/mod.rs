@@ -159,15 +159,15 @@ impl Rule {
         })
     }
 
-    /// Its atoms beyond the first, and its constants.
-    pub(super) fn complexity(&self) -> i32 {
+    /// How much there is to read beyond one atom: more atoms, and constants.
+    pub(super) fn complexity(&self) -> usize {
         let constants = |atom: &Atom| {
             let (a, b) = atom.terms();
             let is_constant = |term: Term| matches!(term, Term::Constant(_));
             usize::from(is_constant(a)) + usize::from(is_constant(b) || matches!(atom, Atom::Is(..)))
         };
         let atoms = self.body.iter().flat_map(|literal| &literal.atoms);
-        atoms.map(|atom| 1 + constants(atom) as i32).sum::<i32>() - 1
+        atoms.map(|atom| 1 + constants(atom)).sum::<usize>().saturating_sub(1)
     }
 
     /// Whether the body links X and Y: by literals from variable to variable, or by a constant for one end and

@@ -33,7 +33,7 @@ impl WeightedRule {
     /// Its weight where nothing was counted.
     pub fn rating(&self) -> f64 {
         let worth = |measures: Measures| {
-            measures.smoothed_confidence(Measures::SMOOTHING) * PER_ATOM.powi(self.rule.complexity())
+            measures.smoothed_confidence(Measures::SMOOTHING) * PER_ATOM.powf(self.rule.complexity() as f64)
         };
         self.measures.map_or(self.weight.max(), worth)
     }
@@ -91,5 +91,27 @@ impl TargetRules {
         let mut order: Vec<usize> = (0..self.rules.len()).filter(counts).collect();
         order.sort_by(|&a, &b| weight(b).total_cmp(&weight(a)));
         order
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::Entity;
+    use crate::rule::{Atom, Literal, Term};
+
+    #[test]
+    fn of_rules_that_are_about_as_good_the_simpler_is_rated_higher() {
+        let pair = |a, b| Literal::any_of(vec![Atom::Pair(Predicate(1), a, b)]);
+        let rated = |body: &[Literal], support: usize| {
+            let measures = Measures { support, body: 100, pca_body: 100, facts: 200 };
+            WeightedRule::counted(Rule::new(Predicate(0), body), measures).rating()
+        };
+        let simple = [pair(Term::X, Term::Y)];
+        let longer = [pair(Term::X, Term::Y), pair(Term::X, Term::Z(1))];
+        let with_constant = [pair(Term::X, Term::Y), pair(Term::X, Term::Constant(Entity(3)))];
+        assert!(rated(&simple, 80) > rated(&longer, 82));
+        assert!(rated(&longer, 80) > rated(&with_constant, 82));
+        assert!(rated(&longer, 90) > rated(&simple, 80), "much more confidence is worth a literal");
     }
 }

@@ -49,7 +49,7 @@ fn every_rule_that_is_read_links_both_ends_was_counted_and_answers_like_no_other
     }
     for target in model.learned_targets() {
         let rules: Vec<_> = model.rules(target).expect("a target").collect();
-        assert!(rules.windows(2).all(|pair| pair[0].value() >= pair[1].value()), "{target}");
+        assert!(rules.windows(2).all(|pair| pair[0].rating >= pair[1].rating), "{target}");
     }
 }
 
