@@ -129,7 +129,7 @@ pub struct RuleEvidence {
     pub verdict: NamedVerdict,
 }
 
-/// A [`Verdict`] by name.
+/// A verdict by name.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum NamedVerdict {
