@@ -71,10 +71,10 @@ impl Learn {
         let learner = self.learner(keeper.as_ref())?;
         let data = open_data(self.data.as_deref(), learner.training.seed, output)?;
         let has_soft = self.soft.is_some() || self.resume;
-        if learner.method == Method::Auto && !has_soft && learner.method_on(&data) == Method::Search {
+        if learner.method == Method::Auto && learner.method_on(&data, has_soft) == Method::Search {
             let minutes = (learner.soft_seconds(&data) / 60.0).max(0.1);
             output.say(&format!(
-                "no soft rules: they would take about {minutes:.0} min of processor time and seldom add much on \
+                "no soft rules: they would take about {minutes:.1} min of processor time and seldom add much on \
                  such a graph; --method full trains them all the same"
             ));
         }

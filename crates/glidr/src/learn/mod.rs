@@ -129,12 +129,7 @@ impl Learner {
         progress: &dyn Progress,
     ) -> Result<Option<Learned>> {
         let budget = Budget::new(progress, self.time);
-        // Soft rules that are there, or begun, are worth their time.
-        let has_soft = start.soft.is_some() || start.resumes;
-        let method = match self.method {
-            Method::Auto if has_soft => Method::Full,
-            _ => self.method_on(data),
-        };
+        let method = self.method_on(data, start.soft.is_some() || start.resumes);
         let mut learned = Learned {
             model: Model::new(Provenance::of(data, self.training.seed)),
             reports: Vec::new(),
@@ -168,10 +163,11 @@ impl Learner {
     }
 
     /// The method on some data: soft rules are left out where they would take more than about five minutes of processor
-    /// time, or a fifth of the time that there is.
-    pub fn method_on(&self, data: &Dataset) -> Method {
+    /// time, or a fifth of the time that there is; never where they are there, or begun.
+    pub fn method_on(&self, data: &Dataset, has_soft: bool) -> Method {
         let limit = self.time.map_or(MAX_SOFT_SECONDS, |time| time.as_secs_f64() / 5.0);
         match self.method {
+            Method::Auto if has_soft => Method::Full,
             Method::Auto if self.soft_seconds(data) > limit.min(MAX_SOFT_SECONDS) => Method::Search,
             Method::Auto => Method::Full,
             given => given,
