@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use clap::Args;
+use glidr::internals::constraint::Constraint;
 use glidr::internals::learn::{Learned, Start};
 use glidr::internals::model::SoftModel;
 use glidr::internals::train::Checkpoints;
@@ -137,10 +138,15 @@ impl Learn {
             Some(path) => RuleSet::read(path, data.names())?.bare().cloned().collect(),
             None => Vec::new(),
         };
+        let constraints = match &self.settings.search.constraints {
+            Some(path) => Constraint::read(path, data.names())?,
+            None => Vec::new(),
+        };
         let every = Duration::from_secs(self.checkpoint_every);
         let start = Start {
             soft: self.soft.as_ref().map(|path| open_soft(path, data)).transpose()?,
             proposed: &proposed,
+            constraints: &constraints,
             checkpoints: keeper.map(|keeper| Checkpoints { path: &keeper.checkpoint, every }),
             resumes: self.resume,
         };

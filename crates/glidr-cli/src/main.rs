@@ -5,6 +5,7 @@
 
 mod bars;
 mod complete;
+mod constraints;
 mod eval;
 mod explain;
 mod export;
@@ -84,6 +85,7 @@ enum Command {
     Predict(predict::Predict),
     Explain(explain::Explain),
     Complete(complete::Complete),
+    Constraints(constraints::Constraints),
     Solve(solve::Solve),
     Export(export::Export),
     Info(info::Info),
@@ -122,6 +124,7 @@ fn main() -> ExitCode {
         Command::Predict(predict) => predict.run(&output),
         Command::Explain(explain) => explain.run(&output),
         Command::Complete(complete) => complete.run(&output),
+        Command::Constraints(constraints) => constraints.run(&output),
         Command::Solve(solve) => solve.run(&output),
         Command::Export(export) => export.run(&output),
         Command::Info(info) => info.run(&output),

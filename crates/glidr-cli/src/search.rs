@@ -12,10 +12,11 @@ use crate::settings::ReflexiveFlag;
 /// How rules are searched.
 #[derive(Args)]
 #[command(next_help_heading = "Expert settings of the search")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub struct SearchFlags {
     /// Rules kept of each predicate, and as many priors [default: 30 to 100, by its facts; 0: all]
     ///
-    /// 30; of a predicate with many facts one for every 50, up to 100.
+    /// 30; of a predicate with many facts one for every 60, up to 100.
     #[arg(long, value_name = "COUNT", help_heading = USUAL)]
     max_rules: Option<usize>,
     /// Plain rules of a target that these are taken from, at most: paths, and what soft rules stand for; half as many
@@ -57,6 +58,15 @@ pub struct SearchFlags {
     /// File of rules (docs/rules.md) that the search counts too
     #[arg(long, value_name = "FILE")]
     pub propose: Option<PathBuf>,
+    /// File of constraints (docs/constraints.md), which hold whatever the data says
+    #[arg(long, value_name = "FILE", help_heading = USUAL)]
+    pub constraints: Option<PathBuf>,
+    /// Learn no constraints: whatever the data never has may be an answer
+    #[arg(long)]
+    no_constraints: bool,
+    /// Learn nothing of pairs that are linked already
+    #[arg(long)]
+    no_linked: bool,
     #[command(flatten)]
     reflexive: ReflexiveFlag,
 }
@@ -100,6 +110,8 @@ impl SearchFlags {
                 EvaluatedFlag::Sampled => Evaluated::Sampled,
             }),
             aggregation: self.aggregation.map(|flag| Aggregation::ALL[flag as usize]).or(plain.aggregation),
+            constraints: plain.constraints && !self.no_constraints,
+            linked: plain.linked && !self.no_linked,
             allow_reflexive: plain.allow_reflexive || self.reflexive.allow_reflexive,
             ..plain
         }

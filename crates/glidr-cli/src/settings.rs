@@ -189,7 +189,7 @@ impl SettingFlags {
                 .iter()
                 .filter_map(|clause| match clause {
                     Clause::Rule(rule) => Some(rule.to_string()),
-                    Clause::Aggregation(..) => None,
+                    Clause::Aggregation(..) | Clause::Constraint(..) => None,
                 })
                 .collect();
         }

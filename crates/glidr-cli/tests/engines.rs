@@ -83,7 +83,7 @@ impl Case {
             .iter()
             .map(|clause| match clause {
                 Clause::Rule(rule) => rule.rule(source, data.names()).expect("known names"),
-                Clause::Aggregation(..) => panic!("no rule"),
+                Clause::Aggregation(..) | Clause::Constraint(..) => panic!("no rule"),
             })
             .collect();
         Case::new(path, &rules)
@@ -250,7 +250,7 @@ fn searched(path: &Path, targets: usize, each: usize) -> Vec<Rule> {
     let data = Dataset::open(path, 0).expect("sound data");
     let targets: Vec<Predicate> = (0..targets as u32).map(Predicate).collect();
     let search = Search { max_pool: 40, max_conjunctions: 40, max_paths: 100, ..Search::default() };
-    let found = search.run(&data, None, &[], &targets, &()).expect("a sound search");
+    let found = search.run(&data, None, &[], &targets, &[], &()).expect("a sound search");
     let mut rules: Vec<Rule> = Vec::new();
     for set in &found.rules {
         let mut of_target: Vec<&Rule> = set.rules.iter().map(|weighed| &weighed.rule).collect();

@@ -152,7 +152,7 @@ impl Job {
         let key = json!([self.training, learned.hash(), self.search]);
         if memo.as_ref().is_none_or(|(known, _)| *known != key) {
             let (started, targets) = (Stopwatch::start(), self.training.targets_on(learned)?);
-            let found = self.search.search()?.run(learned, Some(model), &[], &targets, watch)?;
+            let found = self.search.search()?.run(learned, Some(model), &[], &targets, &[], watch)?;
             if watch.is_stopped() {
                 return Ok(None);
             }
@@ -199,7 +199,7 @@ impl Job {
                     Arc::new(Rules::new(&found.train_rules, learned)),
                     Arc::new(self.soft(&unfitted, learned, None)?),
                 );
-                let weights = choose_mixing_weights(&blend, learned, evaluation, watch)?;
+                let weights = choose_mixing_weights(&blend, &[], learned, evaluation, watch)?;
                 let rules = Arc::new(Rules::new(&found.rules, tested));
                 let blend = Blend::new(rules, Arc::new(self.soft(model, tested, None)?));
                 let ranked = evaluate(&blend.weighted(&weights, &tested.names().predicates))?;

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod constraint;
 mod error;
 mod evaluate;
 mod explain;
@@ -32,6 +33,9 @@ pub use util::progress::{Progress, SearchStep, Stage};
 /// The rooms of the library, for the crates and tests beside it. Nothing here is promised to stay.
 #[doc(hidden)]
 pub mod internals {
+    pub mod constraint {
+        pub use crate::constraint::*;
+    }
     pub mod evaluate {
         pub use crate::evaluate::*;
     }

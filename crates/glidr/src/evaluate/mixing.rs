@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use super::queries::Queries;
 use super::{Evaluation, Ties};
+use crate::constraint::KeptConstraint;
 use crate::error::Result;
 use crate::graph::{Dataset, Predicate, Split};
 use crate::model::MixingWeight;
@@ -24,12 +25,13 @@ const TIMED_BATCH: usize = 8;
 
 /// Chooses the mixing weight of each target on *valid*; none where *valid* has no fact about a target.
 ///
-/// Where `progress` stops the work, the queries that were ranked by then choose.
+/// Candidates that constraints refuse do not compete. Where `progress` stops the work, the queries that were ranked by then choose.
 ///
 /// Neither part of the blend may have been fitted to *valid*: of searched rules take those fitted on train, of a model
 /// the rule weights by loss (`SoftModel::with_loss_weights`).
 pub fn choose_mixing_weights(
     blend: &Blend,
+    constraints: &[KeptConstraint],
     data: &Dataset,
     evaluation: Evaluation,
     progress: &dyn Progress,
@@ -41,7 +43,8 @@ pub fn choose_mixing_weights(
     // Of limited time little is lost with a small batch.
     let max_batch = progress.time_left().map_or(usize::MAX, |_| TIMED_BATCH);
     let splits = [Split::Facts, Split::Train, Split::Valid];
-    let queries = Queries::new(&evaluation, blend, data, &splits, max_batch)?;
+    let mut queries = Queries::new(&evaluation, blend, data, &splits, max_batch)?;
+    queries.refuse(constraints, data)?;
     let (compared, _) = queries.compare(
         WEIGHTS.len(),
         |target, irreflexive| blend.mixed(target, irreflexive, WEIGHTS.to_vec()),

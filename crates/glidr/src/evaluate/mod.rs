@@ -7,6 +7,7 @@
 
 mod answers;
 mod calibrate;
+mod constraining;
 mod fidelity;
 mod metrics;
 mod mixing;
@@ -16,6 +17,7 @@ use std::collections::BTreeMap;
 
 pub use answers::Answers;
 pub use calibrate::{Bin, Reliability, calibrate, reliability};
+pub use constraining::{choose_constraints, sure_enough};
 pub use fidelity::fidelity;
 pub use metrics::Metrics;
 pub use mixing::choose_mixing_weights;

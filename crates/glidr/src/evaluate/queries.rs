@@ -4,9 +4,10 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::{Answers, Evaluation};
+use crate::constraint::KeptConstraint;
 use crate::error::{Error, Result};
-use crate::graph::{Dataset, Direction, Predicate, Split, Triple};
-use crate::predict::{Comparison, FilteredQuery, Predictor};
+use crate::graph::{Background, Dataset, Direction, Predicate, Split, Triple};
+use crate::predict::{Comparison, FilteredQuery, Predictor, refusals};
 use crate::solve::Ended;
 
 /// Every query that the facts of a split ask.
@@ -50,6 +51,18 @@ impl Queries {
             )));
         }
         let left_out = split.len() - asked.len();
+        Ok(Queries { left_out, ..Self::about(asked, evaluation, predictor, data, filtered, max_batch) })
+    }
+
+    /// The queries of some facts.
+    pub fn about(
+        asked: Vec<Triple>,
+        evaluation: &Evaluation,
+        predictor: &dyn Predictor,
+        data: &Dataset,
+        filtered: &[Split],
+        max_batch: usize,
+    ) -> Self {
         let truth = Answers::of(filtered.iter().flat_map(|&split| data.split(split)).copied());
         let irreflexive = evaluation.irreflexive(data);
         let (mut queries, mut refused) = (Vec::new(), Vec::new());
@@ -67,7 +80,21 @@ impl Queries {
             queries.push(FilteredQuery { query, answers, filtered });
         }
         let batches = batches(&queries, predictor.batch_size().min(max_batch));
-        Ok(Queries { all: queries, batches, refused, irreflexive, left_out })
+        Queries { all: queries, batches, refused, irreflexive, left_out: 0 }
+    }
+
+    /// Lets no candidate compete that constraints refuse on *facts* and *train*.
+    pub fn refuse(&mut self, constraints: &[KeptConstraint], data: &Dataset) -> Result<()> {
+        let graph = data.graph(Background::Train);
+        for batch in self.batches.clone() {
+            let refusals = refusals(constraints, self.all[batch.start].query.predicate, graph)?;
+            for FilteredQuery { query, filtered, .. } in &mut self.all[batch] {
+                filtered.extend(refusals.all(*query));
+                filtered.sort_unstable();
+                filtered.dedup();
+            }
+        }
+        Ok(())
     }
 
     /// Compares every answer. A thread that meets a target calls `prepare` with it and whether it is irreflexive, then

@@ -48,6 +48,9 @@ pub struct Explanation {
     /// How much of the score is soft, where soft and hard rules are blended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mixing_weight: Option<f64>,
+    /// The constraints that deny it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub denied_by: Vec<Denied>,
     /// Priors that fire: they are part of the score, but do not link both ends and are no reason.
     pub priors: usize,
     /// Rules that link both ends and were decided: all, unless only some that fire are asked for.
@@ -67,6 +70,7 @@ impl Explanation {
             score,
             probability: None,
             mixing_weight: None,
+            denied_by: Vec::new(),
             priors: 0,
             decided: 0,
             firing: 0,
@@ -105,6 +109,17 @@ impl Explanation {
         self.decided += 1;
         self.firing += usize::from(fires);
     }
+}
+
+/// A constraint that denies a pair.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Denied {
+    /// The constraint as text.
+    pub constraint: String,
+    /// How sure it is.
+    pub confidence: f64,
+    /// The facts that it cannot be true beside: a predicate and its ends. None where it contradicts the constraint alone.
+    pub facts: Vec<[String; 3]>,
 }
 
 /// What one hard rule says of a pair.

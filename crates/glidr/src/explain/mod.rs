@@ -10,7 +10,7 @@ mod proof;
 mod trace;
 
 pub use explainer::Explainer;
-pub use explanation::{Detail, Explanation, NamedVerdict, RuleEvidence, SoftEvidence};
+pub use explanation::{Denied, Detail, Explanation, NamedVerdict, RuleEvidence, SoftEvidence};
 pub use named_trace::{NamedDomain, NamedNarrowing, NamedTrace};
 pub use proof::{Proof, Verdict, prove};
 pub use trace::{DomainView, Narrowing, Slot, Trace, trace};

@@ -3,19 +3,22 @@
 //! In: a [`Dataset`]. Out: a [`Model`]. Soft rules are trained first; the search starts from them and from the graph;
 //! the mixing weights are chosen on *valid* with what has not been fitted to it.
 
+mod constraints;
+
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::constraint::{Checked, Constraint, KeptConstraint, KeptConstraints};
 use crate::error::{Error, Result};
-use crate::evaluate::{Evaluation, calibrate, choose_mixing_weights};
+use crate::evaluate::{Evaluation, calibrate, choose_mixing_weights, sure_enough};
 use crate::graph::{Background, Dataset, Split};
 use crate::model::{Calibration, MixingWeight, Model, Provenance, RuleModel, SoftModel, Training};
-use crate::predict::{Blend, Reasoning, Rules, Soft};
+use crate::predict::{Blend, Predictor, Reasoning, Rules, Soft};
 use crate::rule::{Rule, RuleSet, TargetRules};
-use crate::search::{Search, SearchReport};
+use crate::search::{Search, SearchReport, Searched};
 use crate::solve::Ended;
 use crate::train::{Checkpoints, Run, TrainingEnd};
 use crate::util::progress::{Budget, Progress};
@@ -81,6 +84,8 @@ pub struct Start<'a> {
     pub soft: Option<SoftModel>,
     /// Rules that the search counts too.
     pub proposed: &'a [Rule],
+    /// Constraints that are used beside the learned ones.
+    pub constraints: &'a [Constraint],
     /// Where the training of soft rules keeps itself.
     pub checkpoints: Option<Checkpoints<'a>>,
     /// Whether training goes on from that checkpoint.
@@ -111,7 +116,8 @@ const PARTS: [f64; 4] = [0.4, 0.82, 0.9, 0.95];
 impl Learner {
     /// The paper, exactly: soft rules alone, by its settings.
     pub fn paper() -> Self {
-        Learner { method: Method::Soft, training: Training::default(), ..Learner::default() }
+        let search = Search { constraints: false, ..Search::default() };
+        Learner { method: Method::Soft, training: Training::default(), search, time: None }
     }
 
     /// Learns on all processors.
@@ -138,14 +144,19 @@ impl Learner {
             is_cut: false,
         };
         learned.model.targets.clone_from(&self.training.targets);
+        let checked = self.constraints(data, start.constraints)?;
         let mut soft = start.soft;
         if soft.is_none() && method != Method::Search {
             let is_last = method == Method::Soft;
             let time = if is_last { budget } else { budget.until(PARTS[0]) };
             soft = self.train(data, start.checkpoints, start.resumes, &time, &mut learned)?;
         }
-        if method != Method::Soft {
-            self.search(soft.as_ref(), data, start.proposed, &budget, &mut learned)?;
+        let constraints = match &soft {
+            Some(soft) if method == Method::Soft => self.chosen_for_soft(soft, &checked, data, &budget)?,
+            _ => self.search(soft.as_ref(), data, start.proposed, &checked, &budget, &mut learned)?,
+        };
+        if !constraints.is_empty() {
+            learned.model.constraints = Some(KeptConstraints::new(&constraints, data.names()));
         }
         learned.model.soft = soft;
         if learned.model.soft.is_none() && learned.model.rules.is_none() {
@@ -211,37 +222,63 @@ impl Learner {
         Ok(Learner { method, training, search, time: None })
     }
 
-    /// Searches, also among `proposed` rules, counts what was found, and chooses mixing weights where there are soft
-    /// rules.
+    /// Searches, also among `proposed` rules, counts what was found, chooses the constraints that are used, and mixing
+    /// weights where there are soft rules.
+    ///
+    /// A small graph is searched with constraints and without, and again where only some of them are used.
     fn search(
         &self,
         soft: Option<&SoftModel>,
         data: &Dataset,
         proposed: &[Rule],
+        checked: &Checked,
         budget: &Budget,
         learned: &mut Learned,
-    ) -> Result<()> {
+    ) -> Result<Vec<KeptConstraint>> {
         let search = Search { seed: self.training.seed, ..self.search };
         let targets = self.training.targets_on(data)?;
-        let searched = search.run(data, soft, proposed, &targets, &budget.until(PARTS[1]))?;
+        let run = |constraints: &[KeptConstraint]| {
+            search.run(data, soft, proposed, &targets, constraints, &budget.until(PARTS[1]))
+        };
+        let mut constraints = checked.kept.clone();
+        let mut searched = run(&constraints)?;
+        if constraints.iter().any(|kept| !kept.used_for.is_empty()) {
+            let again = self.time.is_none() && search.is_exact(data);
+            let plain = again.then(|| run(&sure_enough(constraints.clone(), f64::INFINITY))).transpose()?;
+            let predictor = |searched: &Searched| -> Arc<dyn Predictor> {
+                Arc::new(Rules::new(&searched.train_rules, data))
+            };
+            let heeding = predictor(&searched);
+            let without = plain.as_ref().map_or(Arc::clone(&heeding), predictor);
+            let time = budget.until(PARTS[2]);
+            let chosen = self.chosen_constraints([&without, &heeding], checked, data, &time)?;
+            searched = match plain {
+                Some(_) if chosen == constraints => searched,
+                Some(plain) if chosen.iter().all(|kept| kept.used_for.is_empty()) => plain,
+                Some(_) => run(&chosen)?,
+                None => searched,
+            };
+            constraints = chosen;
+        }
         learned.is_cut |= searched.reports.iter().any(|report| report.ended != Ended::Complete);
         let names = &data.names().predicates;
         learned.left_out = searched.left_out.iter().map(|&target| names.name(target).to_owned()).collect();
         learned.reports = searched.reports;
         if searched.rules.is_empty() && !searched.left_out.is_empty() {
-            return Ok(());
+            return Ok(constraints);
         }
         let mut rules = RuleSet::new(searched.rules);
         rules.measure_linked(data.graph(Background::Train), &budget.until(PARTS[2]))?;
         if let Some(soft) = soft {
             let time = budget.until(PARTS[3]);
-            learned.model.mixing_weights = self.mixing_weights(soft, &searched.train_rules, data, &time)?;
+            learned.model.mixing_weights =
+                self.mixing_weights(soft, &searched.train_rules, &constraints, data, &time)?;
         }
         let mut train_rules = RuleSet::new(searched.train_rules);
         train_rules.take_measures(&rules);
         learned.model.rules = Some(RuleModel::new(&rules, Some(&train_rules), data.names()));
         learned.model.search = Some(serde_json::to_value(search).expect("settings are plain values"));
-        Ok(())
+        Ok(constraints)
     }
 
     /// Fitted on *valid* with what has not been fitted to it.
@@ -265,6 +302,7 @@ impl Learner {
         &self,
         soft: &SoftModel,
         train_rules: &[TargetRules],
+        constraints: &[KeptConstraint],
         data: &Dataset,
         progress: &dyn Progress,
     ) -> Result<Vec<MixingWeight>> {
@@ -272,6 +310,6 @@ impl Learner {
         let rules = Rules::new(train_rules, data);
         let blend = Blend::new(Arc::new(rules), Arc::new(Soft::new(&unfitted, data)?));
         let evaluation = Evaluation { allow_reflexive: self.search.allow_reflexive, ..Evaluation::default() };
-        choose_mixing_weights(&blend, data, evaluation, progress)
+        choose_mixing_weights(&blend, constraints, data, evaluation, progress)
     }
 }

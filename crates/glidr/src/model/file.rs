@@ -5,6 +5,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use super::constraints_file::{CONSTRAINTS, ConstraintsHeader};
 use super::soft_file::SoftHeader;
 use super::{Calibration, Container, MixingWeight, Model, Provenance, RuleModel, Training};
 use crate::error::{Error, Result};
@@ -24,6 +25,7 @@ struct Header {
     settings: Settings,
     soft: Option<SoftHeader>,
     rules: Option<RulesHeader>,
+    constraints: Option<ConstraintsHeader>,
     mixing_weights: Vec<MixingWeight>,
     calibration: Option<Calibration>,
     targets: Vec<String>,
@@ -47,6 +49,11 @@ impl Model {
     /// Writes the model to `path`; equal models give equal bytes.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
         let (mut tensors, mut texts) = (BTreeMap::new(), BTreeMap::new());
+        let constraints = self.constraints.as_ref().map(|kept| {
+            let (header, text) = ConstraintsHeader::of(kept);
+            texts.insert(CONSTRAINTS.into(), text);
+            header
+        });
         let header = Header {
             provenance: self.provenance.clone(),
             settings: Settings {
@@ -55,6 +62,7 @@ impl Model {
             },
             soft: self.soft.as_ref().map(|soft| soft.store(&mut tensors)),
             rules: self.rules.as_ref().map(|rules| rules.store(&mut texts)).transpose()?,
+            constraints,
             mixing_weights: self.mixing_weights.clone(),
             calibration: self.calibration.clone(),
             targets: self.targets.clone(),
@@ -77,8 +85,19 @@ impl Model {
             (None, _) => None,
         };
         let rules = file.header.rules.take().map(|names| names.read(path, &mut file)).transpose()?;
+        let text = file.texts.remove(CONSTRAINTS);
+        let constraints = file.header.constraints.take().map(|header| header.read(path, text)).transpose()?;
         let Header { provenance, settings, mixing_weights, calibration, targets, .. } = file.header;
-        Ok(Model { soft, rules, mixing_weights, calibration, search: settings.search, targets, provenance })
+        Ok(Model {
+            soft,
+            rules,
+            constraints,
+            mixing_weights,
+            calibration,
+            search: settings.search,
+            targets,
+            provenance,
+        })
     }
 }
 

@@ -3,6 +3,7 @@
 //! In: what training and search found. Out: a [`Model`] that is saved and opened; docs/model-file.md has its format.
 
 mod calibration;
+mod constraints_file;
 pub mod container;
 mod extract;
 mod file;
@@ -23,6 +24,7 @@ use serde::{Deserialize, Serialize};
 pub use soft::{Ensemble, SoftModel, SoftRule, View};
 pub use training::{Negative, Positives, RuleWeights, Training};
 
+use crate::constraint::KeptConstraints;
 use crate::error::{Error, Result};
 use crate::graph::{Dataset, Names, Predicate, Vocabulary};
 use crate::rule::{Measures, Rule, RuleNames, Weight, WeightedRule};
@@ -97,6 +99,8 @@ pub struct Model {
     pub soft: Option<SoftModel>,
     /// The searched rules, with the names they use.
     pub rules: Option<RuleModel>,
+    /// What never holds, with the names they use; none where no constraint was learned or given.
+    pub constraints: Option<KeptConstraints>,
     /// How both are blended, target by target.
     pub mixing_weights: Vec<MixingWeight>,
     /// How probabilities are read; none where *valid* had no facts to learn that from.
@@ -115,6 +119,7 @@ impl Model {
         Model {
             soft: None,
             rules: None,
+            constraints: None,
             mixing_weights: Vec::new(),
             calibration: None,
             search: None,

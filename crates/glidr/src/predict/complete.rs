@@ -106,7 +106,7 @@ impl Reasoner<'_> {
 
     fn complete_target(&self, target: Predicate, completion: &Completion) -> Result<Vec<NewFact>> {
         let Some(calibrated) = self.calibrated() else { return Ok(Vec::new()) };
-        let (data, guard) = (self.data(), self.guard(target));
+        let (data, guard) = (self.data(), self.guard(target)?);
         let [mut tails_of, mut heads_of] = [HeldEnds::new(), HeldEnds::new()];
         for split in Split::ALL {
             for fact in data.split(split).iter().filter(|fact| fact.predicate == target) {
@@ -117,6 +117,9 @@ impl Reasoner<'_> {
         let mut ready = self.predictor().target(target, guard.irreflexive())?;
         let mut probable = |direction: Direction, known: Entity, held: &HeldEnds| -> Vec<(Entity, f64)> {
             let query = Query { predicate: target, direction, known };
+            if guard.is_full(query) {
+                return Vec::new();
+            }
             let held = held.get(&known).map_or(&[][..], Vec::as_slice);
             let known: Vec<Entity> =
                 held.iter().filter(|(_, split)| guard.is_known(*split)).map(|(end, _)| *end).collect();

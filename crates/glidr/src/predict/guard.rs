@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::constraint::Refusals;
 use crate::graph::{Background, Dataset, Direction, Entity, Kinds, Predicate, Query, Split};
 
 /// What may be a new answer to queries about one target.
@@ -12,6 +13,7 @@ pub struct Guard<'a> {
     irreflexive: bool,
     /// Whether entities are of a kind that the target has at its tails, and at its heads.
     admitted: [Vec<bool>; 2],
+    refusals: Option<Refusals<'a>>,
 }
 
 impl<'a> Guard<'a> {
@@ -26,7 +28,18 @@ impl<'a> Guard<'a> {
         let irreflexive =
             !allow_reflexive && data.irreflexive().get(target.index()).copied().unwrap_or(false);
         let admitted = Direction::BOTH.map(|direction| kinds.admitted(target, direction));
-        Guard { data, background, irreflexive, admitted }
+        Guard { data, background, irreflexive, admitted, refusals: None }
+    }
+
+    /// The same, where a known end may have as many answers as it can have.
+    #[must_use]
+    pub fn refusing(self, refusals: Refusals<'a>) -> Self {
+        Guard { refusals: Some(refusals), ..self }
+    }
+
+    /// Whether the known end has as many answers as it can have.
+    pub fn is_full(&self, query: Query) -> bool {
+        self.refusals.as_ref().is_some_and(|refusals| refusals.is_full(query.direction, query.known))
     }
 
     /// Whether no entity is its own answer.
@@ -60,7 +73,7 @@ impl<'a> Guard<'a> {
                 }
             }
         }
-        GuardedQuery { guard: self, query, held }
+        GuardedQuery { guard: self, query, held, is_full: self.is_full(query) }
     }
 }
 
@@ -69,6 +82,7 @@ pub struct GuardedQuery<'a> {
     guard: &'a Guard<'a>,
     query: Query,
     held: BTreeMap<Entity, Split>,
+    is_full: bool,
 }
 
 impl GuardedQuery<'_> {
@@ -89,6 +103,7 @@ impl GuardedQuery<'_> {
 
     /// Whether an entity may be an answer: one that is not known, or any.
     pub fn admits(&self, entity: Entity, known_too: bool) -> bool {
-        self.guard.admits(self.query, entity) && (known_too || !self.is_known(entity))
+        let is_new = || !self.is_known(entity) && !self.is_full;
+        self.guard.admits(self.query, entity) && (known_too || is_new())
     }
 }

@@ -2,13 +2,15 @@
 //!
 //! In: rules of some kind, and a [`Query`]. Out: scores, how an answer compares with its competing candidates, and an
 //! [`Explanation`]. [`Soft`] passes messages, [`Rules`] evaluates hard rules exactly, [`Blend`] mixes two predictors.
-//! Filtered evaluation, [`top_k`], explanation and the choice of mixing weights are written once over [`Predictor`].
+//! [`Constrained`] puts those last that constraints refuse. Filtered evaluation, [`top_k`], explanation and the choice of
+//! mixing weights are written once over [`Predictor`].
 
 mod blend;
 mod blend_target;
 mod calibrated;
 mod compare;
 mod complete;
+mod constrained;
 mod exhaustive;
 mod guard;
 mod reasoner;
@@ -23,6 +25,8 @@ pub use calibrated::{Calibrated, TOP, with_features};
 pub(crate) use compare::compare_scores;
 pub use compare::{Comparison, FilteredQuery, TIE};
 pub use complete::{Completion, NewFact};
+pub(crate) use constrained::refusals;
+pub use constrained::{Constrained, REFUSED};
 pub use exhaustive::Exhaustive;
 pub use guard::{Guard, GuardedQuery};
 pub use reasoner::{Prediction, Reasoner, Reasoning, Scoring};

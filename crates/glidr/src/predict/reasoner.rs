@@ -4,10 +4,14 @@
 
 use std::sync::{Arc, OnceLock};
 
-use super::{Blend, Calibrated, Guard, MessagePassing, Predictor, Rules, Soft, features_of, with_features};
+use super::{
+    Blend, Calibrated, Constrained, Guard, MessagePassing, Predictor, Rules, Soft, features_of, refusals,
+    with_features,
+};
+use crate::constraint::KeptConstraint;
 use crate::error::{Error, Result};
-use crate::explain::{Detail, Explanation};
-use crate::graph::{Background, Dataset, Direction, Entity, Kinds, Predicate, Query, Split};
+use crate::explain::{Denied, Detail, Explanation};
+use crate::graph::{Background, Dataset, Direction, Entity, Kinds, Predicate, Query, Split, Triple};
 use crate::infer::Engine;
 use crate::model::{Extraction, Model};
 use crate::rule::RuleSet;
@@ -43,6 +47,8 @@ pub struct Reasoning {
     pub train_only: bool,
     /// Whether an entity may be its own answer where no training fact of the predicate says so of any.
     pub allow_reflexive: bool,
+    /// Whether constraints refuse candidates.
+    pub constraints: bool,
 }
 
 impl Default for Reasoning {
@@ -55,6 +61,7 @@ impl Default for Reasoning {
             limits: Limits::default(),
             train_only: false,
             allow_reflexive: false,
+            constraints: true,
         }
     }
 }
@@ -85,7 +92,9 @@ pub struct Reasoner<'a> {
     searched: Option<RuleSet>,
     kinds: OnceLock<Kinds>,
     lacking: Vec<String>,
-    predictor: Box<dyn Predictor + 'a>,
+    /// By the data's numbers.
+    constraints: Arc<[KeptConstraint]>,
+    predictor: Arc<dyn Predictor + 'a>,
 }
 
 impl Model {
@@ -118,6 +127,7 @@ impl Model {
     /// The same, used in another way.
     pub fn on_with<'a>(&'a self, data: &'a Dataset, reasoning: Reasoning) -> Result<Reasoner<'a>> {
         let scoring = reasoning.scoring.unwrap_or(self.scoring());
+        let kept = self.constraints.as_ref().filter(|_| reasoning.constraints);
         let mut reasoner = Reasoner {
             model: self,
             data,
@@ -127,18 +137,24 @@ impl Model {
             searched: None,
             kinds: OnceLock::new(),
             lacking: Vec::new(),
-            predictor: Box::new(Rules::new(&[], data)),
+            constraints: Arc::from(kept.map_or(Vec::new(), |kept| kept.on(data.names()))),
+            predictor: Arc::new(Rules::new(&[], data)),
         };
         reasoner.predictor = match scoring {
-            Scoring::Soft => Box::new(reasoner.soft(None)?),
-            Scoring::Extracted(extraction) => Box::new(reasoner.soft(Some(extraction))?),
-            Scoring::Rules => Box::new(reasoner.searched()?),
+            Scoring::Soft => Arc::new(reasoner.soft(None)?),
+            Scoring::Extracted(extraction) => Arc::new(reasoner.soft(Some(extraction))?),
+            Scoring::Rules => Arc::new(reasoner.searched()?),
             Scoring::Blend => {
                 let (rules, soft) = (reasoner.searched()?, reasoner.soft(None)?);
                 let blend = Blend::new(Arc::new(rules), Arc::new(soft));
-                Box::new(blend.weighted(&self.mixing_weights, &data.names().predicates))
+                Arc::new(blend.weighted(&self.mixing_weights, &data.names().predicates))
             }
         };
+        if !reasoner.constraints.is_empty() {
+            let graph = Arc::clone(data.graph(reasoning.background));
+            let inner = Arc::clone(&reasoner.predictor);
+            reasoner.predictor = Arc::new(Constrained::new(inner, graph, Arc::clone(&reasoner.constraints)));
+        }
         Ok(reasoner)
     }
 }
@@ -254,7 +270,7 @@ impl<'a> Reasoner<'a> {
 
     /// The `k` best answers to a query, facts of the background too where these are wanted; and how evaluation ended.
     pub fn answers(&self, query: Query, k: usize, known_too: bool) -> Result<(Vec<Prediction>, Ended)> {
-        let guard = self.guard(query.predicate);
+        let guard = self.guard(query.predicate)?;
         let asked = guard.ask(query);
         let allowed = |entity: Entity| asked.admits(entity, known_too);
         let mut target = self.predictor.target(query.predicate, guard.irreflexive())?;
@@ -285,7 +301,29 @@ impl<'a> Reasoner<'a> {
         let query = self.query(target, Some(head), None)?;
         let candidate = self.data.names().entity(tail)?;
         let explanation = self.predictor.explain(query, candidate, detail)?;
-        Ok(Explanation { probability: self.fact_probability(query, candidate)?, ..explanation })
+        let denied_by = self.denied_by(query.fact(candidate))?;
+        Ok(Explanation { probability: self.fact_probability(query, candidate)?, denied_by, ..explanation })
+    }
+
+    /// The constraints used for its predicate that deny a fact, as if it were new.
+    fn denied_by(&self, fact: Triple) -> Result<Vec<Denied>> {
+        let (names, graph) = (self.data.names(), self.data.graph(self.reasoning.background));
+        let without = graph.holds(fact).then(|| graph.without(fact));
+        let facts = without.as_ref().unwrap_or(graph).neighbours();
+        let mut denied_by = Vec::new();
+        for kept in self.constraints.iter().filter(|kept| kept.used_for.contains(&fact.predicate)) {
+            let Some(against) = kept.constraint.denial.against(facts, fact)? else { continue };
+            let named = |fact: &Triple| {
+                let entity = |entity| names.entities.name(entity).to_owned();
+                [names.predicates.name(fact.predicate).to_owned(), entity(fact.head), entity(fact.tail)]
+            };
+            denied_by.push(Denied {
+                constraint: kept.constraint.show(names),
+                confidence: kept.constraint.confidence,
+                facts: against.iter().map(named).collect(),
+            });
+        }
+        Ok(denied_by)
     }
 
     /// The probability of the fact that a candidate makes: the lower of what its two queries say.
@@ -299,8 +337,11 @@ impl<'a> Reasoner<'a> {
     fn probability(&self, query: Query, candidate: Entity) -> Result<Option<f64>> {
         let Some(calibrated) = self.calibrated() else { return Ok(None) };
         let without = self.predictor.without(query.fact(candidate))?;
+        let guard = self.guard(query.predicate)?;
+        if without.is_none() && guard.is_full(query) {
+            return Ok(Some(0.0));
+        }
         let predictor = without.as_deref().unwrap_or(self.predictor.as_ref());
-        let guard = self.guard(query.predicate);
         let asked = guard.ask(query);
         let allowed = |entity: Entity| asked.admits(entity, false);
         let others = asked.known_answers(Some(candidate));
@@ -318,8 +359,12 @@ impl<'a> Reasoner<'a> {
     }
 
     /// What may be a new answer about a target.
-    pub(super) fn guard(&self, target: Predicate) -> Guard<'a> {
+    pub(super) fn guard(&self, target: Predicate) -> Result<Guard<'a>> {
         let Reasoning { background, allow_reflexive, .. } = self.reasoning;
-        Guard::new(self.data, background, self.kinds(), target, allow_reflexive)
+        let guard = Guard::new(self.data, background, self.kinds(), target, allow_reflexive);
+        if self.constraints.is_empty() || target.index() >= self.data.names().predicates.len() {
+            return Ok(guard);
+        }
+        Ok(guard.refusing(refusals(&self.constraints, target, self.data.graph(background))?))
     }
 }

@@ -17,6 +17,7 @@ mod shape;
 mod target_rules;
 mod weight;
 mod written;
+mod written_constraint;
 
 use std::collections::BTreeSet;
 
@@ -35,6 +36,7 @@ pub use shape::Shape;
 pub use target_rules::{TargetRules, WeightedRule};
 pub use weight::Weight;
 pub use written::{Clause, WrittenAggregation, WrittenAtom, WrittenRule, WrittenTerm};
+pub use written_constraint::{ANY_PREDICATE, WrittenConstraint, WrittenLiteral};
 
 use crate::graph::Predicate;
 
@@ -168,6 +170,13 @@ impl Rule {
         };
         let atoms = self.body.iter().flat_map(|literal| &literal.atoms);
         atoms.map(|atom| 1 + constants(atom)).sum::<usize>().saturating_sub(1)
+    }
+
+    /// Whether some literal joins X and Y by a predicate, in either direction.
+    pub fn links_directly(&self) -> bool {
+        let joins =
+            |atom: &Atom| matches!(atom, Atom::Pair(_, Term::X, Term::Y) | Atom::Pair(_, Term::Y, Term::X));
+        self.body.iter().any(|literal| literal.atoms.iter().all(joins))
     }
 
     /// Whether the body links X and Y: by literals from variable to variable, or by a constant for one end and

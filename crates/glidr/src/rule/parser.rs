@@ -6,7 +6,10 @@
 use std::path::Path;
 
 use super::lexer::{Lexer, Position, Token};
-use super::{Clause, Measures, Weight, WrittenAggregation, WrittenAtom, WrittenRule, WrittenTerm};
+use super::written_constraint::{WrittenConstraint, WrittenLiteral};
+use super::{
+    ANY_PREDICATE, Clause, Measures, Weight, WrittenAggregation, WrittenAtom, WrittenRule, WrittenTerm,
+};
 use crate::error::{Error, Result};
 
 /// The most groundings that a body can be asked for.
@@ -77,9 +80,6 @@ impl Reader<'_> {
     }
 
     fn clause(&mut self) -> Read<Clause> {
-        if self.next_is(":-")? {
-            return self.directive();
-        }
         let weight = match self.peek()? {
             (Token::Number(tail), _) => {
                 self.take()?;
@@ -89,6 +89,9 @@ impl Reader<'_> {
             }
             _ => None,
         };
+        if self.next_is(":-")? {
+            return self.headless(weight);
+        }
         let head = self.atom()?;
         self.expect(":-", "the head")?;
         let (min_groundings, body) = self.body()?;
@@ -114,22 +117,63 @@ impl Reader<'_> {
         }
     }
 
-    fn directive(&mut self) -> Read<Clause> {
-        self.expect(":-", "")?;
-        let atom = self.atom()?;
-        self.expect(".", "a directive")?;
-        let text = |term: &WrittenTerm| match term {
-            WrittenTerm::Variable(text) | WrittenTerm::Constant(text) => text.clone(),
-        };
-        match (atom.name.as_deref(), &atom.terms[..]) {
-            (Some("aggregation"), [target, how]) => {
-                let (target, how) = (text(target), text(how));
-                Ok(Clause::Aggregation(WrittenAggregation { target, how, at: atom.at }))
+    /// What has no head: a directive, or a constraint.
+    fn headless(&mut self, weight: Option<Weight>) -> Read<Clause> {
+        let at = self.expect(":-", "")?;
+        let first = self.peek()?.0;
+        let (mut at_least, mut body) = (None, Vec::new());
+        loop {
+            let (word, place) = self.peek()?;
+            let is_word = |wanted: &str| matches!(&word, Token::Word(word) if word == wanted);
+            let first = self.take()?;
+            if is_word("at")
+                && body.is_empty()
+                && at_least.is_none()
+                && matches!(self.peek()?, (Token::Word(word), _) if word == "least")
+            {
+                at_least = Some(self.counted_variable()?);
+                continue;
             }
-            _ => Err(Wrong {
-                at: atom.at,
-                finding: "a directive must be aggregation(target, how), but this is another".into(),
-            }),
+            let negated = is_word("not") && !self.next_is("(")?;
+            let first = if negated { self.take()? } else { first };
+            let is_any = matches!(&first.0, Token::Word(word) if word == ANY_PREDICATE);
+            let atoms = if matches!(first.0, Token::Sign("(")) {
+                self.disjunction()?
+            } else {
+                vec![self.body_atom_from(first)?]
+            };
+            body.push(WrittenLiteral { negated, is_any, atoms, at: place });
+            if !self.next_is(",")? {
+                break;
+            }
+            self.take()?;
+        }
+        self.expect(".", "a constraint")?;
+        if weight.is_none() && matches!(&first, Token::Word(word) if word == "aggregation") {
+            return directive(&body, at);
+        }
+        let (comment, _) = self.lexer.comment_behind();
+        if weight.is_some_and(|weight| weight.tail != weight.head) {
+            let finding = "a constraint must have one number before it, but has two".into();
+            return Err(Wrong { at, finding });
+        }
+        let confidence = weight.map(|weight| weight.tail);
+        Ok(Clause::Constraint(WrittenConstraint { confidence, at_least, body, comment, at }))
+    }
+
+    /// What follows `at` in a constraint: `least 2 Y:`.
+    fn counted_variable(&mut self) -> Read<(u32, String)> {
+        let count = self.count_after_least()?;
+        let (found, at) = self.take()?;
+        match term((found, at))? {
+            WrittenTerm::Variable(name) => {
+                self.expect(":", "the variable that is counted")?;
+                Ok((count, name))
+            }
+            WrittenTerm::Constant(name) => {
+                let finding = format!("“at least” must count a variable, but here is the constant {name}");
+                Err(Wrong { at, finding })
+            }
         }
     }
 
@@ -139,13 +183,7 @@ impl Reader<'_> {
         loop {
             if self.next_is("(")? {
                 self.take()?;
-                let mut atoms = vec![self.body_atom()?];
-                while self.next_is(";")? {
-                    self.take()?;
-                    atoms.push(self.body_atom()?);
-                }
-                self.expect(")", "a disjunction")?;
-                body.push(atoms);
+                body.push(self.disjunction()?);
             } else {
                 let first = self.take()?;
                 let is_true = matches!(&first.0, Token::Word(name) | Token::Quoted(name) if name == "true");
@@ -171,14 +209,30 @@ impl Reader<'_> {
         }
     }
 
+    /// What follows `(`: atoms up to `)`.
+    fn disjunction(&mut self) -> Read<Vec<WrittenAtom>> {
+        let mut atoms = vec![self.body_atom()?];
+        while self.next_is(";")? {
+            self.take()?;
+            atoms.push(self.body_atom()?);
+        }
+        self.expect(")", "a disjunction")?;
+        Ok(atoms)
+    }
+
     /// What follows `at`: `least 3:`.
-    #[expect(clippy::cast_sign_loss, reason = "it is at least 1")]
     fn min_groundings(&mut self) -> Read<u32> {
+        let count = self.count_after_least()?;
+        self.expect(":", "at least so many")?;
+        Ok(count)
+    }
+
+    #[expect(clippy::cast_sign_loss, reason = "it is at least 1")]
+    fn count_after_least(&mut self) -> Read<u32> {
         self.take()?;
         let (found, at) = self.take()?;
         match found {
             Token::Number(count) if count.fract() == 0.0 && (1.0..=MAX_GROUNDINGS).contains(&count) => {
-                self.expect(":", "at least so many")?;
                 Ok(count as u32)
             }
             found => Err(Wrong {
@@ -235,6 +289,25 @@ impl Reader<'_> {
         Ok(WrittenAtom { name: Some(name), terms, at })
     }
 }
+
+/// The one directive there is.
+fn directive(body: &[WrittenLiteral], at: Position) -> Read<Clause> {
+    let text = |term: &WrittenTerm| match term {
+        WrittenTerm::Variable(text) | WrittenTerm::Constant(text) => text.clone(),
+    };
+    match body {
+        [WrittenLiteral { negated: false, atoms, .. }] => match &atoms[..] {
+            [WrittenAtom { terms, at, .. }] if terms.len() == 2 => {
+                let (target, how) = (text(&terms[0]), text(&terms[1]));
+                Ok(Clause::Aggregation(WrittenAggregation { target, how, at: *at }))
+            }
+            _ => Err(Wrong { at, finding: NO_DIRECTIVE.into() }),
+        },
+        _ => Err(Wrong { at, finding: NO_DIRECTIVE.into() }),
+    }
+}
+
+const NO_DIRECTIVE: &str = "a directive must be aggregation(target, how), but this is another";
 
 fn term(token: (Token, Position)) -> Read<WrittenTerm> {
     match token {

@@ -191,6 +191,10 @@ impl RuleSet {
                     let (target, aggregation) = written.resolve(path, names)?;
                     sets.aggregations.insert(target, aggregation);
                 }
+                Clause::Constraint(written) => {
+                    let finding = "a text of rules must have no constraints, but here is one: give them in a file of their own";
+                    return Err(written.error(path, finding));
+                }
             }
         }
         Ok(sets.rule_set())

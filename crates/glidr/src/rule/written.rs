@@ -9,6 +9,7 @@ use std::path::Path;
 use super::lexer::Position;
 use super::parser::{Read, Wrong};
 use super::printer::{at_least, quoted_argument};
+use super::written_constraint::WrittenConstraint;
 use super::{
     Aggregation, Atom, Literal, MAX_VARIABLES, Measures, Rule, Term, Weight, quoted, quoted_constant,
 };
@@ -66,9 +67,16 @@ pub enum Clause {
     Rule(WrittenRule),
     /// How the rules of a target are aggregated.
     Aggregation(WrittenAggregation),
+    /// What never holds.
+    Constraint(WrittenConstraint),
 }
 
 impl WrittenAggregation {
+    /// An error that names its place.
+    pub(crate) fn error(&self, path: &Path, finding: impl Into<String>) -> Error {
+        Wrong { at: self.at, finding: finding.into() }.error(path)
+    }
+
     /// The target and its aggregation under the names of some data; an error names `path`, line and column.
     pub fn resolve(&self, path: &Path, names: &Vocabulary) -> Result<(Predicate, Aggregation)> {
         let wrong = |error: Error| Wrong { at: self.at, finding: error.to_string() }.error(path);
@@ -105,18 +113,23 @@ impl WrittenRule {
 }
 
 impl WrittenAtom {
+    /// An error that names its place.
+    pub(crate) fn error(&self, path: &Path, finding: impl Into<String>) -> Error {
+        self.wrong(finding).error(path)
+    }
+
     fn wrong(&self, finding: impl Into<String>) -> Wrong {
         Wrong { at: self.at, finding: finding.into() }
     }
 }
 
 /// The names that stand for something in one rule.
-struct Scope<'a> {
-    names: &'a Vocabulary,
+pub(super) struct Scope<'a> {
+    pub names: &'a Vocabulary,
     /// The variables of the head.
-    ends: [&'a str; 2],
+    pub ends: [&'a str; 2],
     /// The other variables, in the order met.
-    inner: Vec<&'a str>,
+    pub inner: Vec<&'a str>,
 }
 
 impl<'a> Scope<'a> {
@@ -132,7 +145,7 @@ impl<'a> Scope<'a> {
         Ok(Literal::any_of(atoms))
     }
 
-    fn atom(&mut self, written: &'a WrittenAtom) -> Read<Atom> {
+    pub fn atom(&mut self, written: &'a WrittenAtom) -> Read<Atom> {
         let terms: Vec<Term> =
             written.terms.iter().map(|term| self.term(term, written)).collect::<Read<_>>()?;
         match (&written.name, &terms[..]) {

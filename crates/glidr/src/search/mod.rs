@@ -27,6 +27,7 @@ use propose::Branches;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use crate::constraint::KeptConstraint;
 use crate::error::Result;
 use crate::evaluate::Evaluation;
 use crate::graph::{Background, ClassMatrix, Dataset, Predicate};
@@ -36,7 +37,7 @@ use crate::solve::{Ended, Limits, Solver};
 use crate::util::progress::Progress;
 
 /// Grows whenever the same settings find other rules: figures kept from an older one are no longer of this search.
-pub const REVISION: u32 = 6;
+pub const REVISION: u32 = 7;
 
 /// Where bodies are evaluated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -55,13 +56,14 @@ pub enum Evaluated {
 /// How to search. A setting means the same on every graph.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a setting")]
 pub struct Search {
     /// Confidence smoothing: added to a rule's answers, so that little evidence counts little.
     pub smoothing: f64,
     /// Facts that a rule must find at least, asked for tails and for heads.
     pub min_support: usize,
     /// Rules of a target that are kept, at most; as many more may be priors, which do not link X and Y. 0 keeps all that
-    /// get some weight. Where not given 30, or for a target with many facts one for every 50 of them, up to 100.
+    /// get some weight. Where not given 30, or for a target with many facts one for every 60 of them, up to 100.
     pub max_rules: Option<usize>,
     /// Plain rules of a target that these are taken from, at most; half as many may be similarity paths or need several
     /// groundings, and half as many may be endpoint patterns.
@@ -90,6 +92,10 @@ pub struct Search {
     pub aggregation: Option<Aggregation>,
     /// Whether an entity may be its own answer where no training fact of the target says so of any.
     pub allow_reflexive: bool,
+    /// Whether constraints are learned, and refuse candidates.
+    pub constraints: bool,
+    /// Whether one of them may be that pairs which are linked already get no other fact, where *valid* says so.
+    pub linked: bool,
     /// Seed of the sample.
     pub seed: u64,
 }
@@ -113,6 +119,8 @@ impl Default for Search {
             max_negatives: 250,
             aggregation: None,
             allow_reflexive: false,
+            constraints: true,
+            linked: true,
             seed: 0,
         }
     }
@@ -177,20 +185,23 @@ struct Context<'a> {
     model: Option<&'a SoftModel>,
     extra: &'a [Rule],
     irreflexive: Vec<bool>,
+    constraints: &'a [KeptConstraint],
     branches: Option<Branches>,
     progress: &'a dyn Progress,
 }
 
 impl Search {
     /// Searches rules for `targets`: paths, endpoint patterns, what soft rules stand for if there is a model, and
-    /// `extra` rules. `progress` is told how many targets are done. It may limit the time, of which every target gets
-    /// its part, and may stop the search: then targets that are begun end with what they have, and others are left out.
+    /// `extra` rules. Candidates that constraints refuse do not count. `progress` is told how many targets are done. It
+    /// may limit the time, of which every target gets its part, and may stop the search: then targets that are begun end
+    /// with what they have, and others are left out.
     pub fn run(
         &self,
         data: &Dataset,
         model: Option<&SoftModel>,
         extra: &[Rule],
         targets: &[Predicate],
+        constraints: &[KeptConstraint],
         progress: &dyn Progress,
     ) -> Result<Searched> {
         let graph = data.graph(Background::Train);
@@ -207,6 +218,7 @@ impl Search {
             model,
             extra,
             irreflexive: evaluation.irreflexive(data),
+            constraints,
             branches: (self.max_refined > 0).then(|| Branches::new(facts)),
             progress,
         };
@@ -224,15 +236,22 @@ impl Search {
     }
 }
 
-impl Context<'_> {
+impl Search {
     /// Whether rules of any shape are answered on the whole graph.
-    fn is_small(&self) -> bool {
-        let entities = self.steps.entities();
-        match self.search.evaluated {
+    pub fn is_exact(&self, data: &Dataset) -> bool {
+        let entities = data.names().entities.len();
+        match self.evaluated {
             Evaluated::Auto => entities * entities <= MAX_EXACT_PAIRS,
             Evaluated::Exact => true,
             Evaluated::Sampled => false,
         }
+    }
+}
+
+impl Context<'_> {
+    /// Whether rules of any shape are answered on the whole graph.
+    fn is_small(&self) -> bool {
+        self.search.is_exact(self.data)
     }
 
     /// The soft rules of a target, by the model's numbers.

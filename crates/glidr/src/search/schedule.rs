@@ -102,7 +102,7 @@ mod tests {
     fn searched(progress: &dyn Progress) -> Searched {
         let families = Dataset::families(0);
         let targets: Vec<Predicate> = (0..12).map(Predicate).collect();
-        Search::default().run(&families, None, &[], &targets, progress).expect("a sound search")
+        Search::default().run(&families, None, &[], &targets, &[], progress).expect("a sound search")
     }
 
     #[test]

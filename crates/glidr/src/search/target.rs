@@ -12,6 +12,7 @@ use super::propose::{MaxPatterns, Parent, local_search, paths, patterns, similar
 use super::schedule::Told;
 use super::select::{Conjunctions, Counted, Counting, Pool, Single, best};
 use super::{Context, Evaluated};
+use crate::constraint::{Denial, Refusals};
 use crate::graph::{Direction, Entity, Predicate, Split};
 use crate::rule::Rule;
 use crate::solve::{Ended, Limits};
@@ -27,7 +28,7 @@ const MAX_LINKS: usize = 20_000_000_000;
 /// Rules that are kept of a target where nothing is said: so many of one with few facts, and of one with many, which
 /// has one rule for so many facts.
 const MAX_RULES: (usize, usize) = (30, 100);
-const FACTS_PER_RULE: usize = 50;
+const FACTS_PER_RULE: usize = 60;
 /// Single rules that conjunctions are made of, the most confident.
 const CONJOINED: usize = 800;
 /// The groundings that a path of several steps is counted with, at least.
@@ -48,6 +49,8 @@ struct TargetSearch<'c, 'e> {
     target: Predicate,
     evaluator: &'e mut dyn Evaluator,
     sample: QuerySample,
+    /// Whether linked pairs are refused: then a body that links both ends directly says nothing of the others.
+    refuses_linked: bool,
     /// The target's known pairs, in a random order.
     pairs: Vec<(u32, u32)>,
     budget: Budget<'c>,
@@ -65,11 +68,15 @@ impl Context<'_> {
     pub(super) fn search_target(&self, target: Predicate, budget: Budget, told: &Told) -> Tried {
         let mut evaluator = self.evaluator(target, budget.until(PARTS[0]).time_left());
         let (sample, pairs) = self.sample(target);
+        let used = self.constraints.iter().filter(|kept| kept.used_for.contains(&target));
+        let denials: Vec<&Denial> = used.map(|kept| &kept.constraint.denial).collect();
+        let refusals = Refusals::new(denials, target, self.steps.facts).expect("learned or checked before");
         let mut search = TargetSearch {
             context: self,
             target,
             evaluator: evaluator.as_mut(),
-            sample,
+            sample: if refusals.is_empty() { sample } else { sample.refusing(&refusals) },
+            refuses_linked: refusals.refuses_linked(),
             pairs,
             budget,
             told,
@@ -170,6 +177,9 @@ impl TargetSearch<'_, '_> {
 
     /// Counts a body under each of the groundings it may be asked for; its confidence with one.
     fn count(&mut self, body: Body) -> Option<f64> {
+        if self.refuses_linked && self.evaluator.rule(body).links_directly() {
+            return None;
+        }
         let all = self.context.search.min_groundings && body.is_long_path();
         let min_groundings = if all { &MIN_GROUNDINGS[..] } else { &MIN_GROUNDINGS[..1] };
         self.bodies += min_groundings.len();

@@ -29,6 +29,8 @@ pub(crate) enum Purpose {
     Questions = 9,
     /// Known ends without a held-out answer: (target, direction).
     Calibration = 10,
+    /// Facts of *valid* that constraints are chosen by.
+    Constraints = 11,
 }
 
 /// The stream for `purpose` at `place` under `seed`.

@@ -26,7 +26,8 @@ fn learned() -> [Learned; 2] {
         let model = training.run(&data).expect("sound settings");
         let targets: Vec<Predicate> = (0..data.names().predicates.len() as u32).map(Predicate).collect();
         let search = Search { max_pool: 30, max_conjunctions: 30, ..Search::default() };
-        let rules = search.run(&data, Some(&model), &[], &targets, &()).expect("a sound search").train_rules;
+        let rules =
+            search.run(&data, Some(&model), &[], &targets, &[], &()).expect("a sound search").train_rules;
         Learned { data, model, rules }
     })
 }
@@ -53,7 +54,7 @@ impl Learned {
     fn choose(&self, data: &Dataset) -> Vec<MixingWeight> {
         let rules = Arc::new(Rules::new(&self.rules, data));
         let soft = Arc::new(Soft::new(&self.model, data).expect("its predicates"));
-        choose_mixing_weights(&Blend::new(rules, soft), data, Evaluation::default(), &()).expect("sound")
+        choose_mixing_weights(&Blend::new(rules, soft), &[], data, Evaluation::default(), &()).expect("sound")
     }
 }
 

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::OnceLock;
 
+use glidr::internals::constraint::KeptConstraints;
 use glidr::internals::graph::Predicate;
 use glidr::internals::model::{
     Calibration, MixingWeight, Provenance, RuleModel, SoftModel, TargetCalibration,
@@ -11,6 +12,7 @@ use glidr::internals::rule::{TargetRules, Weight, WeightedRule};
 use glidr::{Aggregation, Dataset, Model, RuleSet, Training};
 use proptest::prelude::*;
 
+use crate::constraints::constraints;
 use crate::rule_sets::rule_set;
 use crate::text::{hostile, vocabulary};
 
@@ -66,8 +68,11 @@ fn model() -> impl Strategy<Value = Model> {
             .map(|(t, w)| MixingWeight { target: t.to_owned(), weight: w[0], valid_mrr: w[1] })
             .collect::<Vec<_>>()
     });
-    (prop::option::of(rules), mixing, prop::bool::ANY, 0.0f64..9.0).prop_map(
-        |(rules, mixing_weights, has_soft, smoothing)| Model {
+    let constraints =
+        (vocabulary(), constraints()).prop_map(|(names, kept)| KeptConstraints::new(&kept, &names));
+    (prop::option::of(rules), mixing, prop::bool::ANY, 0.0f64..9.0, prop::option::of(constraints)).prop_map(
+        |(rules, mixing_weights, has_soft, smoothing, constraints)| Model {
+            constraints,
             soft: has_soft.then(|| soft().clone()),
             search: rules.as_ref().map(|_| serde_json::json!({ "smoothing": smoothing, "max_pool": 800 })),
             rules,

@@ -36,7 +36,7 @@ fn a_planted_chain_branch_loop_property_and_disjunction_are_found_again() {
     };
     let search = Search { max_pool: 60, max_conjunctions: 60, max_refined: 20, ..Search::default() };
     let targets: Vec<_> = made.rules.iter().map(|rule| rule.target).collect();
-    let searched = search.run(&made.data, Some(&model), &[], &targets, &()).expect("a sound search");
+    let searched = search.run(&made.data, Some(&model), &[], &targets, &[], &()).expect("a sound search");
     let found = made.rules.iter().map(|planted| {
         let ensemble = model.target(made.data.names().predicates.name(planted.target)).expect("a target");
         let read = ensemble.extract(&model.schema, Extraction::TopP(0.25)).into_iter().map(|(rule, _)| rule);

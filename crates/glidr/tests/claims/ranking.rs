@@ -36,7 +36,7 @@ pub fn evaluate(evaluation: Evaluation, predictor: &dyn Predictor, data: &Datase
 }
 
 /// A data set of random facts, some of them properties, written and read back.
-fn data_of(facts: &[(u8, u8, u8)], property_facts: &[(u8, u8)]) -> Dataset {
+pub fn data_of(facts: &[(u8, u8, u8)], property_facts: &[(u8, u8)]) -> Dataset {
     let folder = tempfile::tempdir().expect("a folder for a small file");
     let mut text: String = facts.iter().map(|(h, p, t)| format!("e{h}\tp{p}\te{t}\n")).collect();
     text.extend(property_facts.iter().map(|(e, q)| format!("e{e}\tq{q}\n")));

@@ -42,7 +42,7 @@ fn only_local() -> Search {
 fn search_finds_the_rule_that_makes_the_data_and_ranks_perfectly_with_it() {
     let data = generations();
     let target = data.names().predicate("grandparent").expect("a predicate");
-    let searched = Search::default().run(&data, None, &[], &[target], &()).expect("a sound search");
+    let searched = Search::default().run(&data, None, &[], &[target], &[], &()).expect("a sound search");
     let ranked = Evaluation::default()
         .run(&Rules::new(&searched.rules, &data).only(&[target]), &data, &())
         .expect("there are test facts");
@@ -54,7 +54,7 @@ fn search_finds_the_rule_that_makes_the_data_and_ranks_perfectly_with_it() {
 fn no_literal_of_a_searched_rule_can_go_without_changing_an_answer() {
     let data = Dataset::families(0);
     let targets: Vec<Predicate> = (0..12).map(Predicate).collect();
-    let searched = Search::default().run(&data, None, &[], &targets, &()).expect("sound");
+    let searched = Search::default().run(&data, None, &[], &targets, &[], &()).expect("sound");
     let facts = data.graph(Background::Train).neighbours();
     let irreflexive = data.irreflexive();
     let answers = |rule: &Rule| {
@@ -79,7 +79,7 @@ fn a_search_gives_the_same_rules_on_any_number_of_threads() {
     let targets: Vec<Predicate> = (0..12).map(Predicate).collect();
     let with = |threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
-        pool.install(|| Search::default().run(&data, None, &[], &targets, &()).expect("sound").rules)
+        pool.install(|| Search::default().run(&data, None, &[], &targets, &[], &()).expect("sound").rules)
     };
     assert_eq!(with(1), with(3));
 }
@@ -96,7 +96,7 @@ fn the_test_split_changes_nothing_in_a_search() {
         std::fs::write(folder.path().join("valid.txt"), lines(&[(1, 2), (3, 9)])).expect("a small file");
         std::fs::write(folder.path().join("test.txt"), lines(test)).expect("a small file");
         let data = Dataset::open(folder.path(), 0).expect("a sound folder");
-        Search::default().run(&data, None, &[], &[Predicate(0)], &()).expect("sound").rules
+        Search::default().run(&data, None, &[], &[Predicate(0)], &[], &()).expect("sound").rules
     };
     assert_eq!(sets(&[(0, 1)]), sets(&[(5, 7), (8, 2), (2, 2)]));
 }
@@ -106,7 +106,7 @@ fn scores_of_a_set_are_those_of_its_rules_evaluated_one_by_one() {
     let data = Dataset::families(0);
     let names = data.names();
     let uncle = names.predicate("uncle").expect("a predicate");
-    let searched = Search::default().run(&data, None, &[], &[uncle], &()).expect("sound");
+    let searched = Search::default().run(&data, None, &[], &[uncle], &[], &()).expect("sound");
     let set = &searched.rules[0];
     let facts = data.graph(Background::Train).neighbours();
     let solver =
@@ -166,7 +166,7 @@ fn a_soft_rule_whose_weight_is_split_between_aunt_and_uncle_comes_apart_into_goo
     }
     // Only the soft rule may propose.
     let search = only_local();
-    let searched = search.run(&data, Some(&model), &[], &[niece], &()).expect("a sound search");
+    let searched = search.run(&data, Some(&model), &[], &[niece], &[], &()).expect("a sound search");
     let ranked = Evaluation::default()
         .run(&Rules::new(&searched.rules, &data).only(&[niece]), &data, &())
         .expect("there are test facts");
@@ -210,7 +210,7 @@ fn the_papers_rule_for_niece_comes_apart_into_better_ones() {
     let both = model.ensembles[0].extract(&schema, Extraction::TopP(0.9));
     // All that it finds: of rules that say the same a selection would keep one.
     let search = Search { max_rules: Some(0), ..only_local() };
-    let searched = search.run(&data, Some(&model), &[], &[niece], &()).expect("a sound search");
+    let searched = search.run(&data, Some(&model), &[], &[niece], &[], &()).expect("a sound search");
     let facts = data.graph(Background::Train).neighbours();
     let measured = |rule: &Rule| rule.measure(facts, Limits::default()).expect("a sound rule").value;
     let paper = measured(&both[0].0);
@@ -253,7 +253,7 @@ fn a_large_graph_is_searched_by_a_sample_of_questions_alike_on_any_number_of_thr
     let targets = [names.predicate("grandparent").expect("known"), names.predicate("lives").expect("known")];
     let with = |threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
-        pool.install(|| Search::default().run(&data, None, &[], &targets, &()).expect("sound").rules)
+        pool.install(|| Search::default().run(&data, None, &[], &targets, &[], &()).expect("sound").rules)
     };
     let sets = with(2);
     assert_eq!(sets, with(1));
@@ -268,7 +268,7 @@ fn on_a_large_graph_the_weights_for_tails_and_for_heads_are_fitted_apart() {
     let data = many_generations();
     let lives = data.names().predicate("lives").expect("a predicate");
     let search = Search { aggregation: Some(Aggregation::Sum), max_facts: 200, ..Search::default() };
-    let searched = search.run(&data, None, &[], &[lives], &()).expect("sound");
+    let searched = search.run(&data, None, &[], &[lives], &[], &()).expect("sound");
     // Who lives where is told by a grandparent's city; of a city's two hundred no one is told so surely.
     let numbers: Vec<Weight> = searched.rules[0].rules.iter().map(|rule| rule.weight).collect();
     assert!(numbers.iter().any(|number| number.tail > 2.0 * number.head), "{numbers:?}");
@@ -279,7 +279,7 @@ fn a_search_that_runs_out_of_time_says_so() {
     let data = many_generations();
     let target = data.names().predicate("lives").expect("a predicate");
     let budget = Budget::new(&(), Some(std::time::Duration::from_millis(20)));
-    let searched = Search::default().run(&data, None, &[], &[target], &budget).expect("sound");
+    let searched = Search::default().run(&data, None, &[], &[target], &[], &budget).expect("sound");
     let is_cut = |report: &SearchReport| report.ended == Ended::TimeLimit;
     assert!(searched.left_out == [target] || searched.reports.iter().any(is_cut));
 }

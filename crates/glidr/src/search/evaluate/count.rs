@@ -114,7 +114,7 @@ impl QuerySample {
                 let groundings = ends.groundings(place).min(min_groundings[min_groundings.len() - 1]);
                 let (groundings, hit) = if query.answers.binary_search(&end).is_ok() {
                     (prepared.leave_one_out(query, end, groundings), 1)
-                } else if query.excluded.binary_search(&end).is_err() {
+                } else if !self.is_excluded(query, end) {
                     (groundings, 0)
                 } else {
                     continue;

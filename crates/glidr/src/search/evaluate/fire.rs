@@ -18,13 +18,13 @@ impl Fires<'_> {
     }
 }
 
-impl SampledQuery {
+impl QuerySample {
     /// (groundings, end) of the ends that are no candidates yet though they are not known to be true, those with most
     /// groundings first.
-    fn new_negatives(&self, ends: &Ends, min_groundings: u32) -> Vec<(u32, u32)> {
+    fn new_negatives(&self, query: &SampledQuery, ends: &Ends, min_groundings: u32) -> Vec<(u32, u32)> {
         let is_new = |end: u32| {
-            self.excluded.binary_search(&end).is_err()
-                && self.candidates.binary_search_by_key(&end, |&(entity, _)| entity).is_err()
+            !self.is_excluded(query, end)
+                && query.candidates.binary_search_by_key(&end, |&(entity, _)| entity).is_err()
         };
         let all = ends.list().iter().enumerate().map(|(at, &end)| (ends.groundings(at), end));
         let mut new: Vec<(u32, u32)> =
@@ -32,9 +32,7 @@ impl SampledQuery {
         new.sort_by_key(|&(groundings, end)| (Reverse(groundings), end));
         new
     }
-}
 
-impl QuerySample {
     /// The candidates a body fires on with at least so many groundings each. A query gets new negatives while it has
     /// fewer than `max_negatives` for each of its answers, those with most groundings first.
     pub fn fires(&mut self, prepared: &Prepared, min_groundings: &[u32]) -> Vec<Vec<u32>> {
@@ -83,7 +81,7 @@ impl QuerySample {
         if room == 0 {
             return;
         }
-        let new = query.new_negatives(ends, fires.min_groundings[0]);
+        let new = self.new_negatives(query, ends, fires.min_groundings[0]);
         let labels = new.iter().take(room).map(|&(_, end)| {
             if self.is_valid_answer(query, end) { Label::ValidAnswer } else { Label::Negative }
         });

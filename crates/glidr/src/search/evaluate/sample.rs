@@ -5,7 +5,8 @@
 
 use std::collections::HashMap;
 
-use crate::graph::{Direction, Predicate};
+use crate::constraint::Refusals;
+use crate::graph::{Direction, Entity, Predicate};
 use crate::search::body::Steps;
 
 /// What is known of a candidate.
@@ -26,8 +27,12 @@ pub(in crate::search) struct SampledQuery {
     pub from_valid: bool,
     /// Sorted.
     pub answers: Vec<u32>,
-    /// True ends that are not asked for, sorted: they do not count.
+    /// True ends that are not asked for, and ends that a constraint refuses, sorted: they do not count.
     pub excluded: Vec<u32>,
+    /// How many true ends are not asked for.
+    pub other_answers: usize,
+    /// How many ends do not count.
+    pub not_counted: usize,
     /// (entity, number of the candidate), sorted.
     pub candidates: Vec<(u32, u32)>,
 }
@@ -55,6 +60,8 @@ pub(in crate::search) struct QuerySample {
     valid_facts: usize,
     /// Facts of the target that are known.
     known_facts: usize,
+    /// Per direction, the ends that a constraint refuses for every query; empty where it refuses none.
+    never: [Vec<bool>; 2],
 }
 
 impl QuerySample {
@@ -80,6 +87,7 @@ impl QuerySample {
             valid,
             valid_facts: facts.all_valid.len(),
             known_facts: steps.facts.count(target),
+            never: [Vec::new(), Vec::new()],
         };
         for (pairs, from_valid) in [(facts.train, false), (facts.valid, true)] {
             for direction in Direction::BOTH {
@@ -122,7 +130,17 @@ impl QuerySample {
         let first = self.labels.len() as u32;
         let candidates = answers.iter().zip(first..).map(|(&answer, number)| (answer, number)).collect();
         self.labels.extend(answers.iter().map(|_| Label::Answer));
-        self.queries.push(SampledQuery { direction, known, from_valid, answers, excluded, candidates });
+        let other_answers = excluded.len();
+        self.queries.push(SampledQuery {
+            direction,
+            known,
+            from_valid,
+            answers,
+            excluded,
+            other_answers,
+            not_counted: other_answers,
+            candidates,
+        });
     }
 
     fn exclude_known_ends(&mut self) {
@@ -131,8 +149,33 @@ impl QuerySample {
                 && query.answers.binary_search(&query.known).is_err()
             {
                 query.excluded.insert(place, query.known);
+                query.not_counted += 1;
             }
         }
+    }
+
+    /// Leaves out the ends that constraints refuse: they come last whatever rules say. What a query asks for stays.
+    #[must_use]
+    pub fn refusing(mut self, refusals: &Refusals) -> Self {
+        self.never = Direction::BOTH.map(|direction| refusals.never(direction).to_vec());
+        for query in &mut self.queries {
+            query.excluded.extend(refusals.of_query(query.direction, Entity(query.known)));
+            query.excluded.sort_unstable();
+            query.excluded.dedup();
+            query.excluded.retain(|end| query.answers.binary_search(end).is_err());
+            let never = &self.never[query.direction as usize];
+            let counts =
+                |list: &[u32]| list.iter().filter(|&&end| never.get(end as usize) == Some(&true)).count();
+            let more = never.iter().filter(|&&never| never).count() - counts(&query.answers);
+            query.not_counted = query.excluded.len() + more - counts(&query.excluded);
+        }
+        self
+    }
+
+    /// Whether an end that is no answer does not count.
+    pub fn is_excluded(&self, query: &SampledQuery, end: u32) -> bool {
+        self.never[query.direction as usize].get(end as usize) == Some(&true)
+            || query.excluded.binary_search(&end).is_ok()
     }
 
     /// The queries of training facts.
@@ -153,7 +196,7 @@ impl QuerySample {
     /// How many answers of a query may be missing from the data: for all that are known of the target, as many again
     /// as *valid* has, and its own where they count as unknown.
     pub fn missing(&self, query: &SampledQuery, with_valid: bool) -> usize {
-        let (here, valid) = (query.answers.len() + query.excluded.len(), self.valid_facts);
+        let (here, valid) = (query.answers.len() + query.other_answers, self.valid_facts);
         if with_valid {
             here * valid / (self.known_facts + valid).max(1)
         } else {
@@ -177,7 +220,7 @@ impl QuerySample {
 
     /// Entities that no rule fires on and that count.
     pub fn uncovered(&self, query: &SampledQuery) -> usize {
-        self.entities - query.candidates.len() - query.excluded.len()
+        self.entities - query.candidates.len() - query.not_counted
     }
 }
 
