@@ -3,14 +3,15 @@
 //! In: a denial, facts, and a fact that may be new. Out: the facts that cannot be true beside it.
 
 use super::Denial;
-use super::links::{degree, has_role};
+use super::links::has_role;
 use crate::error::Result;
 use crate::graph::{Direction, Entity, Neighbours, Predicate, Triple};
 use crate::rule::Atom;
 use crate::solve::{Limits, Solver};
 
 impl Denial {
-    /// The facts beside which this one breaks the constraint, which may be none; nothing where it does not.
+    /// The facts beside which this one breaks the constraint, which may be none; nothing where it does not. It makes no
+    /// difference whether it is among the facts itself.
     pub fn against(&self, facts: &Neighbours, fact: Triple) -> Result<Option<Vec<Triple>>> {
         let Triple { head, predicate, tail } = fact;
         let turned = |of: Predicate| Triple { head: tail, predicate: of, tail: head };
@@ -37,19 +38,17 @@ impl Denial {
                 None => None,
             },
             Denial::AtLeast { predicate: of, counted, count } if *of == predicate => {
-                let known = if *counted == Direction::Tail { head } else { tail };
-                let is_full = degree(facts, predicate, *counted, known.0) + 1 >= *count as usize;
-                let all = || match counted {
+                let others: Vec<Triple> = match counted {
                     Direction::Tail => {
-                        let tails = facts.tails(predicate, head).iter();
+                        let tails = facts.tails(predicate, head).iter().filter(|&&other| other != tail.0);
                         tails.map(|&tail| Triple { tail: Entity(tail), ..fact }).collect()
                     }
                     Direction::Head => {
-                        let heads = facts.heads(predicate, tail).iter();
+                        let heads = facts.heads(predicate, tail).iter().filter(|&&other| other != head.0);
                         heads.map(|&head| Triple { head: Entity(head), ..fact }).collect()
                     }
                 };
-                (is_full && !facts.holds(fact)).then(all)
+                Some(others).filter(|others| others.len() + 1 >= *count as usize)
             }
             Denial::End { predicate: of, end, role } if *of == predicate => {
                 let entity = if *end == Direction::Head { head } else { tail };

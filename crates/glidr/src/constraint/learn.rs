@@ -26,11 +26,11 @@ const MAX_LINKED: f64 = 0.02;
 /// Learns the constraints of all predicates.
 ///
 /// ```
-/// use glidr::internals::constraint::learn_constraints;
-/// use glidr::internals::constraint::ConstraintKind;
 /// use glidr::Dataset;
-/// let found = learn_constraints(&Dataset::families(0));
-/// assert!(found.iter().any(|constraint| constraint.denial.kind() == ConstraintKind::Irreflexive));
+/// use glidr::internals::constraint::learn_constraints;
+/// let families = Dataset::families(0);
+/// // Two families are too few facts for chance to tell much.
+/// assert!(learn_constraints(&families).iter().all(|constraint| constraint.confidence < 0.95));
 /// ```
 pub fn learn_constraints(data: &Dataset) -> Vec<Constraint> {
     let graph = data.graph(Background::Train);

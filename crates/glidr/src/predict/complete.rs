@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering as Memory};
 
 use rayon::prelude::*;
 
+use super::consistent::consistent;
 use super::{Reasoner, with_features};
 use crate::error::Result;
 use crate::graph::{Direction, Entity, Predicate, Query, Split, Triple};
@@ -70,8 +71,8 @@ impl PartialOrd for NewFact {
 }
 
 impl Reasoner<'_> {
-    /// All new facts, most probable first. `progress` is told how many targets are done, and may stop it: then the facts
-    /// of those that are not done are missing.
+    /// All new facts, most probable first; none contradicts a constraint that is used, or another new fact. `progress` is
+    /// told how many targets are done, and may stop it: then the facts of those that are not done are missing.
     ///
     /// ```
     /// use glidr::internals::predict::Completion;
@@ -99,6 +100,7 @@ impl Reasoner<'_> {
         let found: Vec<Vec<NewFact>> = targets.par_iter().map(of_target).collect::<Result<_>>()?;
         let mut all: Vec<NewFact> = found.into_iter().flatten().collect();
         all.sort_unstable_by(|a, b| b.cmp(a));
+        let mut all = consistent(all, self.constraints(), data.graph(self.reasoning().background))?;
         all.truncate(completion.limit);
         self.name_rules(&mut all)?;
         Ok(all)

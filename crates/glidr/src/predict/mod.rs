@@ -10,6 +10,7 @@ mod blend_target;
 mod calibrated;
 mod compare;
 mod complete;
+mod consistent;
 mod constrained;
 mod exhaustive;
 mod guard;

@@ -305,11 +305,15 @@ impl<'a> Reasoner<'a> {
         Ok(Explanation { probability: self.fact_probability(query, candidate)?, denied_by, ..explanation })
     }
 
+    /// The constraints that are used, by the data's numbers.
+    pub(super) fn constraints(&self) -> &[KeptConstraint] {
+        &self.constraints
+    }
+
     /// The constraints used for its predicate that deny a fact, as if it were new.
     fn denied_by(&self, fact: Triple) -> Result<Vec<Denied>> {
         let (names, graph) = (self.data.names(), self.data.graph(self.reasoning.background));
-        let without = graph.holds(fact).then(|| graph.without(fact));
-        let facts = without.as_ref().unwrap_or(graph).neighbours();
+        let facts = graph.neighbours();
         let mut denied_by = Vec::new();
         for kept in self.constraints.iter().filter(|kept| kept.used_for.contains(&fact.predicate)) {
             let Some(against) = kept.constraint.denial.against(facts, fact)? else { continue };
