@@ -127,6 +127,16 @@ impl Explain {
             1 => "1 prior fires too: it says how common such ends are\n".into(),
             priors => format!("{priors} priors fire too: they say how common such ends are\n"),
         };
+        if !explanation.against.is_empty() {
+            text += "\nrules that fire and speak against it:\n";
+            text += &explanation.against.iter().map(rule_text).collect::<String>();
+        }
+        if !explanation.competing.is_empty() {
+            let likely = |(name, p): &(String, f64)| format!("{name} {p:.3}");
+            let likely: Vec<String> = explanation.competing.iter().map(likely).collect();
+            text +=
+                &format!("\npredicates compete for this pair; the likeliest others: {}\n", likely.join(", "));
+        }
         if failing > 0 {
             text += "\nrules that do not fire, those that come nearest first:\n";
         }

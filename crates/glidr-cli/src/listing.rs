@@ -255,7 +255,8 @@ impl Shown {
             value["weight"] = json!(weight);
         }
         if let Some(weight) = self.weight {
-            value["weight"] = json!(weight.max());
+            value["weight"] = json!(weight.main());
+            value["against"] = json!(weight.max() <= 0.0 && weight.main() < 0.0);
             value["weights"] = json!(weight);
         }
         if let Some(aggregation) = self.aggregation {

@@ -37,9 +37,12 @@ impl Screen<'_> {
         searched: usize,
         soft: usize,
     ) -> anyhow::Result<String> {
-        let priors = self.model.rules.iter().flat_map(|kept| kept.rules.bare());
-        let priors = priors.filter(|rule| !rule.links_ends()).count();
-        let kinds = [(searched - priors, "rule"), (priors, "prior"), (soft, "soft rule")];
+        let kept = || self.model.rules.iter().flat_map(|kept| kept.rules.rules());
+        let priors = kept().filter(|weighted| !weighted.rule.links_ends()).count();
+        let against =
+            kept().filter(|weighted| weighted.rule.links_ends() && weighted.speaks_against()).count();
+        let speak_for = searched - priors - against;
+        let kinds = [(speak_for, "rule"), (against, "counter-rule"), (priors, "prior"), (soft, "soft rule")];
         let kinds: Vec<String> =
             kinds.iter().filter(|(count, _)| *count > 0).map(|(count, kind)| counted(*count, kind)).collect();
         let kinds = if kinds.is_empty() { "no rules".to_owned() } else { kinds.join(", ") };

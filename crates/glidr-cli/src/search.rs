@@ -67,6 +67,12 @@ pub struct SearchFlags {
     /// Learn nothing of pairs that are linked already
     #[arg(long)]
     no_linked: bool,
+    /// Fit no weights below 0
+    #[arg(long)]
+    no_signed: bool,
+    /// Let no predicates compete for a pair, also where a pair has one
+    #[arg(long)]
+    no_compete: bool,
     #[command(flatten)]
     reflexive: ReflexiveFlag,
 }
@@ -112,6 +118,8 @@ impl SearchFlags {
             aggregation: self.aggregation.map(|flag| Aggregation::ALL[flag as usize]).or(plain.aggregation),
             constraints: plain.constraints && !self.no_constraints,
             linked: plain.linked && !self.no_linked,
+            signed: plain.signed && !self.no_signed,
+            compete: plain.compete && !self.no_compete,
             allow_reflexive: plain.allow_reflexive || self.reflexive.allow_reflexive,
             ..plain
         }

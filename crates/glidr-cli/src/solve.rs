@@ -122,7 +122,9 @@ impl Solve {
             let mut of_target: BTreeMap<(Entity, Entity), (usize, usize)> = BTreeMap::new();
             let mut by_confidence: Vec<(usize, &WeightedRule)> = set.rules.iter().enumerate().collect();
             by_confidence.sort_by(|a, b| b.1.confidence().total_cmp(&a.1.confidence()));
-            by_confidence.retain(|(_, weighted)| weighted.confidence() >= self.min_confidence);
+            by_confidence.retain(|(_, weighted)| {
+                !weighted.speaks_against() && weighted.confidence() >= self.min_confidence
+            });
             for (place, weighted) in by_confidence {
                 let answers = Solver::new(&weighted.rule, facts, limits)?.answers();
                 if answers.ended != Ended::Complete {

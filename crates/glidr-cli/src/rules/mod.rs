@@ -70,6 +70,9 @@ pub struct Rules {
     /// List priors too
     #[arg(long)]
     priors: bool,
+    /// List only rules that speak against their answers
+    #[arg(long, conflicts_with = "priors")]
+    against: bool,
     /// Only rules of at least this confidence
     #[arg(long, value_name = "SHARE", value_parser = parse_share)]
     min_confidence: Option<f64>,
@@ -184,7 +187,7 @@ impl Rules {
             return put(&text, self.output.as_deref(), output);
         }
         let document = json!({ "extraction": extraction.to_string() });
-        let footer = footer(rules.len(), all, 0);
+        let footer = footer(rules.len(), all, 0, 0);
         self.format.write(&rules, &footer, model.names(), document, &self.destination(output)?)
     }
 
@@ -243,7 +246,8 @@ impl Rules {
             || self.min_support.is_some()
             || self.split.is_some()
             || self.limit.is_some();
-        let with_priors = listed.all || self.priors || (as_text && !is_filtered);
+        let is_whole = listed.all || (as_text && !is_filtered);
+        let with_priors = is_whole || self.priors;
         let measures = !self.no_measures && (!as_text || is_filtered);
         let ground = listed
             .data
@@ -253,12 +257,16 @@ impl Rules {
             let name = listed.names.predicates.name(set.target);
             asked.is_empty() || asked.iter().any(|asked| asked == name)
         };
-        let (mut rules, mut priors) = (Vec::new(), 0);
+        let (mut rules, mut priors, mut against) = (Vec::new(), 0, 0);
         for set in listed.rules.iter().filter(is_asked) {
             let mut of_target = Vec::new();
             for weighted in &set.rules {
                 if !with_priors && !weighted.rule.links_ends() {
                     priors += 1;
+                    continue;
+                }
+                if !is_whole && weighted.speaks_against() != self.against {
+                    against += usize::from(weighted.speaks_against());
                     continue;
                 }
                 let measures = weighted.measures.map(|value| Found { value, ended: Ended::Complete });
@@ -276,19 +284,22 @@ impl Rules {
             });
             return put(&RuleSet::new(kept).to_text(listed.names), self.output.as_deref(), output);
         }
-        let footer = footer(rules.len(), all, priors);
+        let footer = footer(rules.len(), all, priors, against);
         self.format.write(&rules, &footer, names, document, &self.destination(output)?)
     }
 }
 
 /// What a table does not list.
-fn footer(listed: usize, all: usize, priors: usize) -> String {
+fn footer(listed: usize, all: usize, priors: usize, against: usize) -> String {
     let mut footer = String::new();
     if listed < all {
         footer += &format!("{listed} of {} (--limit 0 lists all)\n", counted(all, "rule"));
     }
     if priors > 0 {
         footer += &format!("and {} (--priors lists them)\n", counted(priors, "prior"));
+    }
+    if against > 0 {
+        footer += &format!("and {} against answers (--against lists them)\n", counted(against, "rule"));
     }
     footer
 }

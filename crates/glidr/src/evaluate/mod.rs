@@ -8,6 +8,7 @@
 mod answers;
 mod calibrate;
 mod constraining;
+mod estimate;
 mod fidelity;
 mod metrics;
 mod mixing;
@@ -18,6 +19,7 @@ use std::collections::BTreeMap;
 pub use answers::Answers;
 pub use calibrate::{Bin, Reliability, calibrate, reliability};
 pub use constraining::{choose_constraints, sure_enough};
+pub use estimate::estimated_mrr;
 pub use fidelity::fidelity;
 pub use metrics::Metrics;
 pub use mixing::choose_mixing_weights;

@@ -51,6 +51,12 @@ pub struct Explanation {
     /// The constraints that deny it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub denied_by: Vec<Denied>,
+    /// Where predicates compete for a pair, the likeliest others, with their probabilities.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub competing: Vec<(String, f64)>,
+    /// Rules that fire and speak against it, the strongest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub against: Vec<RuleEvidence>,
     /// Priors that fire: they are part of the score, but do not link both ends and are no reason.
     pub priors: usize,
     /// Rules that link both ends and were decided: all, unless only some that fire are asked for.
@@ -71,6 +77,8 @@ impl Explanation {
             probability: None,
             mixing_weight: None,
             denied_by: Vec::new(),
+            competing: Vec::new(),
+            against: Vec::new(),
             priors: 0,
             decided: 0,
             firing: 0,

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use super::Learner;
 use crate::constraint::{Checked, Constraint, Denial, KeptConstraint, learn_constraints};
 use crate::error::Result;
-use crate::evaluate::{Evaluation, choose_constraints, sure_enough};
-use crate::graph::{Dataset, Split};
+use crate::evaluate::{Evaluation, choose_constraints, estimated_mrr, sure_enough};
+use crate::graph::{Background, Dataset, Split};
 use crate::model::SoftModel;
-use crate::predict::{Predictor, Soft};
+use crate::predict::{Constrained, Predictor, Soft};
 use crate::util::progress::Progress;
 
 /// How sure constraints must be where there is no time to ask *valid*.
@@ -43,6 +43,23 @@ impl Learner {
         };
         let least = choose_constraints(predictors, checked, data, evaluation, progress)?;
         Ok(sure_enough(checked.kept.clone(), least.unwrap_or(UNASKED)))
+    }
+
+    /// How well a predictor that heeds constraints ranks *valid*, by an estimate that does not look at *test*.
+    pub(super) fn valid_mrr(
+        &self,
+        predictor: Arc<dyn Predictor + '_>,
+        constraints: &[KeptConstraint],
+        data: &Dataset,
+        progress: &dyn Progress,
+    ) -> Result<f64> {
+        let evaluation = Evaluation {
+            allow_reflexive: self.search.allow_reflexive,
+            seed: self.training.seed,
+            ..Evaluation::default()
+        };
+        let graph = Arc::clone(data.graph(Background::Train));
+        estimated_mrr(&Constrained::new(predictor, graph, Arc::from(constraints)), data, evaluation, progress)
     }
 
     /// The same for soft rules alone; where ranking with them takes long, *valid* is not asked.

@@ -242,15 +242,15 @@ impl Learner {
         };
         let mut constraints = checked.kept.clone();
         let mut searched = run(&constraints)?;
+        let predictor =
+            |searched: &Searched| -> Arc<dyn Predictor> { Arc::new(Rules::new(&searched.train_rules, data)) };
+        let competing = search.compete(&searched, data, &budget.until(PARTS[1]));
+        let time = budget.until(PARTS[2]);
         if constraints.iter().any(|kept| !kept.used_for.is_empty()) {
             let again = self.time.is_none() && search.is_exact(data);
             let plain = again.then(|| run(&sure_enough(constraints.clone(), f64::INFINITY))).transpose()?;
-            let predictor = |searched: &Searched| -> Arc<dyn Predictor> {
-                Arc::new(Rules::new(&searched.train_rules, data))
-            };
             let heeding = predictor(&searched);
             let without = plain.as_ref().map_or(Arc::clone(&heeding), predictor);
-            let time = budget.until(PARTS[2]);
             let chosen = self.chosen_constraints([&without, &heeding], checked, data, &time)?;
             searched = match plain {
                 Some(_) if chosen == constraints => searched,
@@ -259,6 +259,17 @@ impl Learner {
                 None => searched,
             };
             constraints = chosen;
+        }
+        if let Some(competing) = competing {
+            let one_by_one = predictor(&searched);
+            let together = predictor(&competing);
+            let chosen = self.chosen_constraints([&together; 2], checked, data, &time)?;
+            let mrr = |predictor, constraints: &[KeptConstraint]| {
+                self.valid_mrr(predictor, constraints, data, &time)
+            };
+            if mrr(together, &chosen)? > mrr(one_by_one, &constraints)? {
+                (searched, constraints) = (competing, chosen);
+            }
         }
         learned.is_cut |= searched.reports.iter().any(|report| report.ended != Ended::Complete);
         let names = &data.names().predicates;

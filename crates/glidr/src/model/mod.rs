@@ -170,7 +170,7 @@ impl Model {
         targets
     }
 
-    /// The searched rules of a target that link X and Y, best to read first. Without searched rules,
+    /// The searched rules of a target that link X and Y and speak for their answers, best to read first. Without searched rules,
     /// those that its soft rules stand for, by top-p with p = 0.25.
     ///
     /// ```
@@ -203,7 +203,7 @@ impl Model {
             measures: weighted.measures,
             rating: weighted.rating(),
         };
-        let linked = rules.into_iter().filter(|weighted| weighted.rule.links_ends());
+        let linked = rules.into_iter().filter(|weighted| weighted.is_reason());
         let mut named: Vec<NamedRule> = linked.map(named).collect();
         named.sort_by(|a, b| b.rating.total_cmp(&a.rating));
         Ok(named.into_iter())

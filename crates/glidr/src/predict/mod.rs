@@ -9,6 +9,7 @@ mod blend;
 mod blend_target;
 mod calibrated;
 mod compare;
+mod competing;
 mod complete;
 mod consistent;
 mod constrained;

@@ -1,17 +1,22 @@
 //! Hard rules as a predictor: evaluated exactly, and aggregated.
 //!
 //! In: a [`TargetRules`] for every target, and a [`Dataset`]. Out: the aggregate of the rules that fire for a
-//! candidate; without one the score is 0. Scores of max-plus are places in the order of one query's candidates.
+//! candidate; without one the score is 0. Scores of max-plus are places in the order of one query's candidates, those of a
+//! softmax probabilities.
 
 use std::sync::Arc;
 
+use super::competing::{Competition, share};
 use super::{Predictor, TargetPredictor};
 use crate::error::Result;
 use crate::explain::{Detail, Explainer, Explanation};
 use crate::graph::{Background, Dataset, Direction, Entity, KnowledgeGraph, Predicate, Query, Triple};
 use crate::model::Evidence;
-use crate::rule::{Aggregator, TargetRules};
+use crate::rule::{Aggregation, Aggregator, TargetRules};
 use crate::solve::{Ended, Limits, Solver};
+
+/// So many competing predicates are told.
+const COMPETING: usize = 3;
 
 /// Hard rules on some data. They have the data's numbers.
 #[derive(Clone)]
@@ -21,6 +26,8 @@ pub struct Rules<'a> {
     graph: Arc<KnowledgeGraph>,
     limits: Limits,
     targets: Option<Arc<[Predicate]>>,
+    /// What predicates that compete have in common, on this graph.
+    competition: Arc<Competition>,
 }
 
 impl<'a> Rules<'a> {
@@ -32,7 +39,8 @@ impl<'a> Rules<'a> {
     /// The same on another background, or within limits on any one query to a rule.
     pub fn with(rules: &[TargetRules], data: &'a Dataset, background: Background, limits: Limits) -> Self {
         let graph = Arc::clone(data.graph(background));
-        Rules { by_target: rules.into(), data, graph, limits, targets: None }
+        let competition = Arc::default();
+        Rules { by_target: rules.into(), data, graph, limits, targets: None, competition }
     }
 
     /// The same for queries about these targets only.
@@ -43,6 +51,27 @@ impl<'a> Rules<'a> {
 
     fn of(&self, target: Predicate) -> Option<&TargetRules> {
         self.by_target.iter().find(|rules| rules.target == target)
+    }
+
+    /// The likeliest other predicates of a pair that predicates compete for.
+    fn competing(&self, query: Query, candidate: Entity) -> Result<Vec<(String, f64)>> {
+        let mut likely = Vec::new();
+        for rules in self.by_target.iter().filter(|rules| rules.target != query.predicate) {
+            let query = Query { predicate: rules.target, ..query };
+            let p = self.target(rules.target, false)?.scores(query, &[candidate])[0];
+            likely.push((self.data.names().predicates.name(rules.target).to_owned(), p));
+        }
+        likely.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        likely.truncate(COMPETING);
+        Ok(likely)
+    }
+
+    /// One target's rules, ready to fire.
+    fn firing<'r>(&'r self, rules: Option<&'r TargetRules>) -> Result<Firing<'r>> {
+        let count = rules.map_or(0, |rules| rules.rules.len());
+        let solvers = rules.map(|rules| (0..count).map(|number| self.solver(rules, number, self.limits)));
+        let solvers = solvers.into_iter().flatten().collect::<Result<_>>()?;
+        Ok(Firing { rules, solvers, entities: self.graph.entities(), ended: Ended::Complete })
     }
 
     fn solver(&self, rules: &TargetRules, number: usize, limits: Limits) -> Result<Solver<'_>> {
@@ -64,22 +93,24 @@ impl Predictor for Rules<'_> {
     }
 
     fn target(&self, target: Predicate, _irreflexive: bool) -> Result<Box<dyn TargetPredictor + '_>> {
-        let rules = self.of(target);
-        let count = rules.map_or(0, |rules| rules.rules.len());
-        let solvers = rules.map(|rules| (0..count).map(|number| self.solver(rules, number, self.limits)));
-        Ok(Box::new(RulesTarget {
-            rules,
-            solvers: solvers.into_iter().flatten().collect::<Result<_>>()?,
-            entities: self.graph.entities(),
-            ended: Ended::Complete,
-            latest: None,
-        }))
+        let own = self.firing(self.of(target))?;
+        let competes = |rules: &&TargetRules| rules.aggregation == Aggregation::Softmax;
+        let competing = if own.rules.is_some_and(|own| competes(&own)) {
+            self.by_target
+                .iter()
+                .filter(competes)
+                .map(|rules| self.firing(Some(rules)))
+                .collect::<Result<_>>()?
+        } else {
+            Vec::new()
+        };
+        Ok(Box::new(RulesTarget { own, competing, competition: &self.competition, latest: None }))
     }
 
     fn without(&self, fact: Triple) -> Result<Option<Box<dyn Predictor + '_>>> {
         Ok(self.graph.holds(fact).then(|| {
             let graph = Arc::new(self.graph.without(fact));
-            Box::new(Rules { graph, ..self.clone() }) as Box<dyn Predictor>
+            Box::new(Rules { graph, competition: Arc::default(), ..self.clone() }) as Box<dyn Predictor>
         }))
     }
 
@@ -100,16 +131,32 @@ impl Predictor for Rules<'_> {
             let fires = self.solver(rules, number, detail.limits)?.holds(head, tail).value;
             explanation.priors += usize::from(fires);
         }
+        // The strongest first.
+        let weight = |number: usize| rules.rules[number].weight.of(query.direction);
+        for &number in counts.iter().rev().take_while(|&&number| weight(number) < 0.0) {
+            let weighted = &rules.rules[number];
+            if explanation.against.len() < detail.max_firing
+                && weighted.rule.links_ends()
+                && self.solver(rules, number, detail.limits)?.holds(head, tail).value
+            {
+                explanation.against.push(explainer.rule(weighted, weight(number), (head, tail))?);
+            }
+        }
+        if rules.aggregation == Aggregation::Softmax && detail.max_failing > 0 {
+            explanation.competing = self.competing(query, candidate)?;
+        }
         // The most confident first; only what is told is counted.
-        for number in rules.linked_by_confidence().into_iter().filter(|number| counts.contains(number)) {
+        let speaks_for = |number: &usize| {
+            counts.contains(number) && (weight(*number) > 0.0 || !rules.aggregation.is_sum())
+        };
+        for number in rules.linked_by_confidence().into_iter().filter(speaks_for) {
             if detail.max_failing == 0 && !explanation.wants(true, detail) {
                 break;
             }
             let fires = self.solver(rules, number, detail.limits)?.holds(head, tail).value;
             if explanation.wants(fires, detail) {
-                let weighted = &rules.rules[number];
-                let weight = weighted.weight.of(query.direction);
-                explanation.add_rule(explainer.rule(weighted, weight, (head, tail))?, detail);
+                let evidence = explainer.rule(&rules.rules[number], weight(number), (head, tail))?;
+                explanation.add_rule(evidence, detail);
             } else {
                 explanation.count(fires);
             }
@@ -118,12 +165,20 @@ impl Predictor for Rules<'_> {
     }
 }
 
-/// One target's rules, ready to be evaluated.
-struct RulesTarget<'a> {
+/// One target's rules, ready to fire.
+struct Firing<'a> {
     rules: Option<&'a TargetRules>,
     solvers: Vec<Solver<'a>>,
     entities: usize,
     ended: Ended,
+}
+
+/// One target's rules, ready to be evaluated.
+struct RulesTarget<'a> {
+    own: Firing<'a>,
+    /// Where predicates compete, the rules of all of them.
+    competing: Vec<Firing<'a>>,
+    competition: &'a Competition,
     /// What the latest query found: it is asked for scores, and then for evidence.
     latest: Option<(Query, Fired)>,
 }
@@ -137,12 +192,27 @@ struct Fired {
 impl RulesTarget<'_> {
     fn fired(&mut self, query: Query) -> &Fired {
         if self.latest.as_ref().is_none_or(|(asked, _)| *asked != query) {
-            let fired = self.fire(query);
+            let mut fired = self.own.fire(query);
+            if !self.competing.is_empty() {
+                self.compete(query, &mut fired);
+            }
             self.latest = Some((query, fired));
         }
         &self.latest.as_ref().expect("just asked").1
     }
 
+    /// Makes sums of weights the probabilities that pairs are this predicate's.
+    fn compete(&mut self, query: Query, fired: &mut Fired) {
+        let competing = &mut self.competing;
+        let sums = || competing.iter_mut().map(|other| other.fire(query).scores).collect();
+        let totals = self.competition.totals(query.direction, query.known, sums);
+        for ((score, evidence), &total) in fired.scores.iter_mut().zip(&mut fired.evidence).zip(&*totals) {
+            (*score, evidence.sum) = share(*score, total);
+        }
+    }
+}
+
+impl Firing<'_> {
     fn fire(&mut self, query: Query) -> Fired {
         let mut evidence = vec![Evidence::default(); self.entities];
         let Some(rules) = self.rules else { return Fired { scores: vec![0.0; self.entities], evidence } };
@@ -169,7 +239,7 @@ impl RulesTarget<'_> {
 
 impl TargetPredictor for RulesTarget<'_> {
     fn entities(&self) -> usize {
-        self.entities
+        self.own.entities
     }
 
     fn scores(&mut self, query: Query, candidates: &[Entity]) -> Vec<f64> {
@@ -183,7 +253,8 @@ impl TargetPredictor for RulesTarget<'_> {
     }
 
     fn ended(&self) -> Ended {
-        self.ended
+        let mut all = std::iter::once(&self.own).chain(&self.competing).map(|firing| firing.ended);
+        all.find(|ended| *ended != Ended::Complete).unwrap_or(Ended::Complete)
     }
 }
 

@@ -23,18 +23,30 @@ pub enum Aggregation {
     NoisyOr5,
     /// By the best confidence, then by the next best, and so on.
     MaxPlus,
-    /// The sum of weights.
+    /// The sum of weights, which may be below 0.
     Sum,
+    /// The same sums of all predicates compete for a pair: the probability that it is this predicate's.
+    Softmax,
 }
 
 impl Aggregation {
     /// All of them.
-    pub const ALL: [Aggregation; 4] =
-        [Aggregation::NoisyOr, Aggregation::NoisyOr5, Aggregation::MaxPlus, Aggregation::Sum];
+    pub const ALL: [Aggregation; 5] = [
+        Aggregation::NoisyOr,
+        Aggregation::NoisyOr5,
+        Aggregation::MaxPlus,
+        Aggregation::Sum,
+        Aggregation::Softmax,
+    ];
+
+    /// Whether weights are added up, so that some may be below 0.
+    pub fn is_sum(self) -> bool {
+        matches!(self, Aggregation::Sum | Aggregation::Softmax)
+    }
 
     /// The word for it in a text of rules.
     pub fn word(self) -> &'static str {
-        ["noisy_or", "noisy_or_5", "max_plus", "sum"][self as usize]
+        ["noisy_or", "noisy_or_5", "max_plus", "sum", "softmax"][self as usize]
     }
 
     /// The aggregation with this word.
@@ -51,13 +63,13 @@ impl Aggregation {
 
     /// The weight of two equal rules as one: weights add up, a confidence counts once.
     pub(crate) fn merged(self, a: Weight, b: Weight) -> Weight {
-        let one = |a: f64, b: f64| if self == Aggregation::Sum { a + b } else { a.max(b) };
+        let one = |a: f64, b: f64| if self.is_sum() { a + b } else { a.max(b) };
         Weight { tail: one(a.tail, b.tail), head: one(a.head, b.head) }
     }
 
     /// What one rule adds to a candidate's score; max-plus adds nothing but compares.
     pub(crate) fn contribution(self, weight: f64) -> f64 {
-        if self == Aggregation::Sum { weight } else { -(-weight.min(MAX_CONFIDENCE)).ln_1p() }
+        if self.is_sum() { weight } else { -(-weight.min(MAX_CONFIDENCE)).ln_1p() }
     }
 }
 
@@ -76,7 +88,7 @@ pub(crate) struct Aggregator {
 
 impl Aggregator {
     pub fn new(aggregation: Aggregation, candidates: usize) -> Self {
-        let fired = if matches!(aggregation, Aggregation::Sum | Aggregation::NoisyOr) {
+        let fired = if aggregation.is_sum() || aggregation == Aggregation::NoisyOr {
             Vec::new()
         } else {
             vec![Vec::new(); candidates]
@@ -86,7 +98,7 @@ impl Aggregator {
 
     pub fn fire(&mut self, candidate: usize, rule: usize, weight: f64) {
         match self.aggregation {
-            Aggregation::NoisyOr | Aggregation::Sum => {
+            Aggregation::NoisyOr | Aggregation::Sum | Aggregation::Softmax => {
                 self.sums[candidate] += self.aggregation.contribution(weight);
             }
             Aggregation::NoisyOr5 if self.fired[candidate].len() < 5 => {

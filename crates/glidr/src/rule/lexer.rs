@@ -57,6 +57,11 @@ impl<'t> Lexer<'t> {
         Some(letter)
     }
 
+    /// Whether a digit stands behind the next letter.
+    fn is_digit_next(&self) -> bool {
+        self.rest.clone().nth(1).is_some_and(|letter| letter.is_ascii_digit())
+    }
+
     fn take_while(&mut self, keep: impl Fn(char) -> bool) -> String {
         let mut word = String::new();
         while let Some(&letter) = self.rest.peek().filter(|letter| keep(**letter)) {
@@ -92,9 +97,10 @@ impl<'t> Lexer<'t> {
             Some(letter) if letter.is_alphabetic() || letter == '_' => {
                 Token::Word(self.take_while(|letter| letter.is_alphanumeric() || letter == '_'))
             }
-            Some(letter) if letter.is_ascii_digit() => {
+            Some(letter) if letter.is_ascii_digit() || (letter == '-' && self.is_digit_next()) => {
+                let sign = if letter == '-' { self.step().map(String::from) } else { None };
                 // A point belongs to a number only before a digit: rules end in a point as well.
-                let mut text = self.take_while(|letter| letter.is_ascii_digit());
+                let mut text = sign.unwrap_or_default() + &self.take_while(|letter| letter.is_ascii_digit());
                 let mut after = self.rest.clone();
                 if after.next() == Some('.') && after.next().is_some_and(|c| c.is_ascii_digit()) {
                     self.step();

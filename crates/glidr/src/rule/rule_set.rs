@@ -172,7 +172,7 @@ impl RuleSet {
     /// ```
     pub fn parse(path: impl AsRef<Path>, text: &str, names: &Vocabulary) -> Result<Self> {
         let path = path.as_ref();
-        let mut sets = Sets::default();
+        let (mut sets, mut below_0) = (Sets::default(), Vec::new());
         for clause in parse_rules(path, text)? {
             match clause {
                 Clause::Rule(written) => {
@@ -185,6 +185,9 @@ impl RuleSet {
                             continue;
                         }
                     };
+                    if weighted.weight.tail.min(weighted.weight.head) < 0.0 {
+                        below_0.push((weighted.rule.target, written.head));
+                    }
                     sets.weighted.push(weighted);
                 }
                 Clause::Aggregation(written) => {
@@ -197,7 +200,15 @@ impl RuleSet {
                 }
             }
         }
-        Ok(sets.rule_set())
+        let set = sets.rule_set();
+        let is_summed = |target| set.target(target).is_some_and(|rules| rules.aggregation.is_sum());
+        match below_0.iter().find(|(target, _)| !is_summed(*target)) {
+            Some((_, head)) => {
+                let finding = "a number before a rule must be at least 0 unless the target's rules are summed, but here it is less";
+                Err(head.error(path, finding))
+            }
+            None => Ok(set),
+        }
     }
 
     /// Reads a file of rules, of which there must be one at least; a file of another kind gets an error that says
@@ -239,12 +250,41 @@ impl RuleSet {
         atomic_file::write(path.as_ref(), self.to_text(names))
     }
 
-    /// Refuses weights that are no finite numbers of at least 0.
+    /// Refuses weights that are no finite numbers, or below 0 where they are not summed.
     pub(crate) fn check(&self) -> Result<()> {
-        let weights = self.rules().flat_map(|rule| [rule.weight.tail, rule.weight.head]);
-        match weights.into_iter().find(|weight| !(weight.is_finite() && *weight >= 0.0)) {
-            Some(bad) => Err(Error::Rule(format!("weights must be finite and at least 0, but one is {bad}"))),
-            None => Ok(()),
+        for target in &self.targets {
+            let is_sound = |weight: f64| weight.is_finite() && (weight >= 0.0 || target.aggregation.is_sum());
+            let mut weights = target.rules.iter().flat_map(|rule| [rule.weight.tail, rule.weight.head]);
+            if let Some(bad) = weights.find(|&weight| !is_sound(weight)) {
+                return Err(Error::Rule(format!(
+                    "weights must be finite, and at least 0 unless they are summed, but one is {bad}"
+                )));
+            }
         }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::Dataset;
+
+    #[test]
+    fn a_weight_below_0_is_read_where_rules_are_summed_and_refused_elsewhere() {
+        let families = Dataset::families(0);
+        let parse = |how: &str| {
+            let text = format!(":- aggregation(wife, {how}).\n-0.5 / 1.25 :: wife(X, Y) :- husband(Y, X).\n");
+            RuleSet::parse("my.rules", &text, families.names())
+        };
+        for how in ["sum", "softmax"] {
+            let set = parse(how).expect("summed");
+            let weight = set.rules().next().expect("a rule").weight;
+            assert_eq!((weight.tail, weight.head), (-0.5, 1.25));
+            let again = RuleSet::parse("again", &set.to_text(families.names()), families.names());
+            assert_eq!(again.expect("its own text"), set);
+        }
+        let error = parse("noisy_or").expect_err("no confidence is below 0").to_string();
+        assert!(error.starts_with("my.rules:2:16: "), "{error}");
     }
 }

@@ -6,7 +6,7 @@ use crate::graph::{Direction, Predicate};
 /// What the rating of a rule counts for each further atom or constant.
 const PER_ATOM: f64 = 0.95;
 
-/// A rule with its weight: a confidence, or where rules are summed any number of at least 0.
+/// A rule with its weight: a confidence, or where rules are summed any number.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WeightedRule {
     /// The rule.
@@ -36,6 +36,16 @@ impl WeightedRule {
             measures.smoothed_confidence(Measures::SMOOTHING) * PER_ATOM.powf(self.rule.complexity() as f64)
         };
         self.measures.map_or(self.weight.max(), worth)
+    }
+
+    /// Whether it speaks against its answers in both directions, or in one and for none in the other.
+    pub fn speaks_against(&self) -> bool {
+        self.weight.max() <= 0.0 && self.weight.tail.min(self.weight.head) < 0.0
+    }
+
+    /// Whether it gives answers that may be shown with it: it links X and Y, and does not speak against them.
+    pub fn is_reason(&self) -> bool {
+        self.rule.links_ends() && !self.speaks_against()
     }
 
     /// A rule of which this was counted.
@@ -75,10 +85,11 @@ impl TargetRules {
         TargetRules { target, aggregation, rules }
     }
 
-    /// The rules that link X and Y, by their places, most confident first; one of which nothing was counted by its weight.
+    /// The rules that link X and Y and speak for their answers, by their places, most confident first; one of which nothing
+    /// was counted by its weight.
     pub fn linked_by_confidence(&self) -> Vec<usize> {
         let mut places: Vec<usize> =
-            (0..self.rules.len()).filter(|&place| self.rules[place].rule.links_ends()).collect();
+            (0..self.rules.len()).filter(|&place| self.rules[place].is_reason()).collect();
         let confidence = |place: usize| self.rules[place].confidence();
         places.sort_by(|&a, &b| confidence(b).total_cmp(&confidence(a)));
         places
@@ -87,7 +98,7 @@ impl TargetRules {
     /// The rules that count in a direction, by their places, highest weight first.
     pub fn that_count(&self, direction: Direction) -> Vec<usize> {
         let weight = |rule: usize| self.rules[rule].weight.of(direction);
-        let counts = |&rule: &usize| self.aggregation != Aggregation::Sum || weight(rule) > 0.0;
+        let counts = |&rule: &usize| !self.aggregation.is_sum() || weight(rule) != 0.0;
         let mut order: Vec<usize> = (0..self.rules.len()).filter(counts).collect();
         order.sort_by(|&a, &b| weight(b).total_cmp(&weight(a)));
         order

@@ -30,9 +30,15 @@ impl Weight {
         self.tail.max(self.head)
     }
 
+    /// The one that tells more: of a rule that speaks against its answers the lesser one, else the greater.
+    pub fn main(self) -> f64 {
+        let least = self.tail.min(self.head);
+        if self.max() <= 0.0 { least } else { self.max() }
+    }
+
     /// The weights that a text such as `0.5` or `0.4 / 1.7` says, as they print.
     pub(crate) fn parse(text: &str) -> Option<Self> {
-        let number = |text: &str| text.parse::<f64>().ok().filter(|n| n.is_finite() && *n >= 0.0);
+        let number = |text: &str| text.parse::<f64>().ok().filter(|n| n.is_finite());
         match text.split_once(" / ") {
             Some((tail, head)) => Some(Weight { tail: number(tail)?, head: number(head)? }),
             None => number(text).map(Weight::from),

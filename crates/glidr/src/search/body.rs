@@ -156,7 +156,8 @@ impl<'a> Steps<'a> {
         }
     }
 
-    fn has(&self, entity: u32, pattern: Pattern) -> bool {
+    /// Whether an entity has a pattern.
+    pub fn has(&self, entity: u32, pattern: Pattern) -> bool {
         let led = self.from(pattern.step, entity);
         pattern.constant.map_or(!led.is_empty(), |constant| led.binary_search(&constant).is_ok())
     }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use rayon::prelude::*;
 
 use super::body::Kind;
+use super::compete::BroughtUp;
 use super::evaluate::QuerySample;
 use super::select::{Part, Pool};
 use super::trial::{Trial, Weights, that_count};
@@ -36,6 +37,8 @@ pub(super) struct Tried {
     pub pooled: usize,
     /// How the proposals ended.
     pub ended: Ended,
+    /// What predicates may compete with.
+    pub brought_up: BroughtUp,
 }
 
 /// The rules of one target, as fitted on *train*, and on *train* and *valid*.
@@ -52,26 +55,29 @@ impl Tried {
         target: Predicate,
         pool: Pool,
         sample: &QuerySample,
-        aggregation: Option<Aggregation>,
+        (aggregation, signed): (Option<Aggregation>, bool),
         budget: &Budget,
     ) -> Self {
         let mut trials: Vec<Trial> = Vec::new();
         let mut fits = Fits::new(sample, &pool.fires());
-        let mut last: Option<(usize, Vec<Trial>)> = None;
-        for part in Kind::ALL.map(|kind| pool.part(kind)) {
-            // A kind that the pool has no rules of changes nothing.
-            let found = match last.take() {
-                Some((rules, found)) if rules == part.places.len() => found,
-                _ => trials_of(&part, &mut fits, sample, budget),
-            };
-            let first = trials.len();
-            trials.extend(found.iter().cloned());
-            trials[first..].iter_mut().for_each(|trial| trial.kind = part.kind);
-            last = Some((part.places.len(), found));
+        for signed in [false, true].into_iter().take(1 + usize::from(signed)) {
+            let mut last: Option<(usize, Vec<Trial>)> = None;
+            for part in Kind::ALL.map(|kind| pool.part(kind, signed)) {
+                // A kind that the pool has no rules of changes nothing.
+                let found = match last.take() {
+                    Some((rules, found)) if rules == part.places.len() => found,
+                    _ => trials_of(&part, signed, &mut fits, sample, budget),
+                };
+                let first = trials.len();
+                trials.extend(found.iter().cloned());
+                trials[first..].iter_mut().for_each(|trial| trial.kind = part.kind);
+                last = Some((part.places.len(), found));
+            }
         }
         let valid_queries = sample.valid_queries();
+        let (ended, brought_up) = (Ended::Complete, BroughtUp::default());
         let mut tried =
-            Tried { target, pool, valid_queries, trials, counted: 0, pooled: 0, ended: Ended::Complete };
+            Tried { target, pool, valid_queries, trials, counted: 0, pooled: 0, ended, brought_up };
         tried.fit_to_valid(sample, aggregation, budget);
         tried
     }
@@ -124,7 +130,7 @@ impl Tried {
     }
 
     /// The trials for tails and for heads, which aggregate alike: the simplest that is as good as the best, but for one
-    /// standard error. Confidences are simpler than fitted weights.
+    /// standard error. Confidences are simpler than fitted weights, and those simpler than weights of either sign.
     fn best(&self, mean: &[[f64; 2]], aggregation: Option<Aggregation>) -> [usize; 2] {
         let shared = if self.has_enough() { 0.0 } else { SHARED_QUERIES / 2.0 };
         let value = |trial: usize, end: usize| {
@@ -140,11 +146,17 @@ impl Tried {
             (0..self.trials.len()).filter(|trial| is_asked(trial) && counts(trial)).collect();
         let (sums, confidences): (Vec<usize>, Vec<usize>) =
             allowed.into_iter().partition(|&trial| self.trials[trial].aggregation == Aggregation::Sum);
-        let best_sum = |end: usize| {
-            let open = sums.iter().copied().filter(|&trial| self.trials[trial].is_open[end]);
+        let best_sum = |end: usize, may_be_signed: bool| {
+            let may_be = |trial: &Trial| may_be_signed || trial.fit.is_some_and(|fit| !fit.signed);
+            let open = sums
+                .iter()
+                .copied()
+                .filter(|&sum| self.trials[sum].is_open[end] && may_be(&self.trials[sum]));
             open.max_by(|&a, &b| value(a, end).total_cmp(&value(b, end)).then(b.cmp(&a)))
         };
-        let summed = best_sum(0).zip(best_sum(1)).map(|(tails, heads)| [tails, heads]);
+        let summed = [false, true].into_iter().filter_map(|signed| {
+            best_sum(0, signed).zip(best_sum(1, signed)).map(|(tails, heads)| [tails, heads])
+        });
         let choices: Vec<[usize; 2]> =
             confidences.into_iter().map(|trial| [trial; 2]).chain(summed).collect();
         let best = choices.iter().copied().max_by(|&a, &b| both(a).total_cmp(&both(b)).then(b.cmp(&a)));
@@ -165,22 +177,30 @@ impl Tried {
         for &(rule, weight) in weights(trials[1]) {
             joined.entry(rule).or_insert(0.0.into()).head = weight.head;
         }
-        let counts = joined.into_iter().filter(|(_, weight)| weight.max() > 0.0);
+        let counts = joined.into_iter().filter(|(_, weight)| weight.tail != 0.0 || weight.head != 0.0);
         let rules = counts.map(|(rule, weight)| WeightedRule::new(self.pool.rule(rule), weight)).collect();
         TargetRules::new(self.target, trials[0].aggregation, rules)
     }
 }
 
-/// Trials of all aggregations of some rules, and for sums of all fits.
-fn trials_of(part: &Part, fits: &mut Fits, sample: &QuerySample, budget: &Budget) -> Vec<Trial> {
-    let mut trials: Vec<Trial> = [Aggregation::MaxPlus, Aggregation::NoisyOr5, Aggregation::NoisyOr]
+/// Trials of all aggregations of some rules, and for sums of all fits. Confidences have no sign.
+fn trials_of(
+    part: &Part,
+    signed: bool,
+    fits: &mut Fits,
+    sample: &QuerySample,
+    budget: &Budget,
+) -> Vec<Trial> {
+    let confidences = [Aggregation::MaxPlus, Aggregation::NoisyOr5, Aggregation::NoisyOr];
+    let mut trials: Vec<Trial> = confidences
         .into_iter()
+        .filter(|_| !signed)
         .map(|aggregation| Trial::by_confidence(aggregation, part, sample))
         .collect();
     // Of trials that are equally good the first is taken: the one whose weights are shrunk least.
-    for (&l2, fits) in L2S.iter().zip(fits.weights(&part.places, &L2S, budget)).rev() {
+    for (&l2, fits) in L2S.iter().zip(fits.weights(&part.places, &L2S, signed, budget)).rev() {
         for (weights, masking) in fits.into_iter().zip([false, true]) {
-            trials.push(Trial::by_weights(WeightFit { l2, masking }, weights, part, sample));
+            trials.push(Trial::by_weights(WeightFit { l2, masking, signed }, weights, part, sample));
         }
     }
     trials
@@ -223,6 +243,7 @@ mod tests {
     use super::*;
     use crate::graph::Names;
     use crate::rule::{Atom, Literal, Rule, Term};
+    use crate::search::body::{Body, IDENTITY};
     use crate::search::evaluate::Label;
     use crate::search::evaluate::test_samples::small_sample;
     use crate::search::select::{Conjunctions, Counting, Single};
@@ -236,12 +257,13 @@ mod tests {
         let is_answer = |candidate: &u32| sample.labels[*candidate as usize] == Label::Answer;
         let answers: Vec<u32> = (0..sample.labels.len() as u32).filter(is_answer).collect();
         let kind = Kind::Plain;
-        let single = vec![Single { kind, confidence: 0.5.into(), fires: answers, rule: rule(0) }];
+        let body = Body::Path([0, IDENTITY, IDENTITY], 1);
+        let single = vec![Single { kind, confidence: 0.5.into(), fires: answers, rule: rule(0), body }];
         let counting = Counting { candidates: sample.labels.len(), training: Default::default() };
         let none = Conjunctions { max: 0, of: 0, min_support: 1, smoothing: 1.0 };
         let unlimited = Budget::new(&(), None);
         let pool = Pool::new(single, &counting, none, &unlimited);
-        let tried = Tried::new(Predicate(9), pool, &sample, Some(Aggregation::Sum), &unlimited);
+        let tried = Tried::new(Predicate(9), pool, &sample, (Some(Aggregation::Sum), false), &unlimited);
         let predicates = Names::new((0..10).map(|n| format!("p{n}")));
         let names = Vocabulary { predicates, ..Vocabulary::default() };
         let chosen = choose(vec![tried], Some(Aggregation::Sum), &names).remove(0);
@@ -267,6 +289,7 @@ mod tests {
             counted: 0,
             pooled: 0,
             ended: Ended::Complete,
+            brought_up: BroughtUp::default(),
         };
         let by_luck = vec![1.0, 0.25, 0.25, 0.5, 0.5, 0.5, 0.5, 1.0];
         let by_merit = vec![1.0, 0.5, 1.0, 0.5, 1.0, 0.5, 1.0, 1.0];

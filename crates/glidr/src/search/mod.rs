@@ -10,6 +10,7 @@
 
 mod body;
 mod choose;
+mod compete;
 mod ends;
 mod evaluate;
 mod propose;
@@ -23,6 +24,7 @@ mod weigh;
 pub use body::Kind;
 use body::Steps;
 use choose::choose;
+use compete::is_exclusive;
 use propose::Branches;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -37,7 +39,7 @@ use crate::solve::{Ended, Limits, Solver};
 use crate::util::progress::Progress;
 
 /// Grows whenever the same settings find other rules: figures kept from an older one are no longer of this search.
-pub const REVISION: u32 = 7;
+pub const REVISION: u32 = 8;
 
 /// Where bodies are evaluated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -96,6 +98,10 @@ pub struct Search {
     pub constraints: bool,
     /// Whether one of them may be that pairs which are linked already get no other fact, where *valid* says so.
     pub linked: bool,
+    /// Whether weights may be below 0, where *valid* gains by it.
+    pub signed: bool,
+    /// Whether predicates may compete for a pair, where a pair has one predicate and *valid* gains by it.
+    pub compete: bool,
     /// Seed of the sample.
     pub seed: u64,
 }
@@ -121,6 +127,8 @@ impl Default for Search {
             allow_reflexive: false,
             constraints: true,
             linked: true,
+            signed: true,
+            compete: true,
             seed: 0,
         }
     }
@@ -133,6 +141,8 @@ pub struct WeightFit {
     pub l2: f64,
     /// Whether false negatives were masked: the likeliest candidates that are not known to be true.
     pub masking: bool,
+    /// Whether weights may be below 0.
+    pub signed: bool,
 }
 
 /// What was found for one target.
@@ -161,7 +171,7 @@ pub struct SearchReport {
 }
 
 /// The outcome of a search.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Searched {
     /// The rules of every target that has any, by the data's numbers, fitted on *train* and *valid*.
     pub rules: Vec<TargetRules>,
@@ -171,6 +181,8 @@ pub struct Searched {
     pub reports: Vec<SearchReport>,
     /// Targets that were not begun when the search was stopped; they have no rules.
     pub left_out: Vec<Predicate>,
+    /// What each target's search brought up, where predicates exclude each other: see [`Search::compete`].
+    brought_up: Vec<compete::BroughtUp>,
 }
 
 /// Exact evaluation is the default up to so many pairs of entities.
@@ -187,6 +199,8 @@ struct Context<'a> {
     irreflexive: Vec<bool>,
     constraints: &'a [KeptConstraint],
     branches: Option<Branches>,
+    /// Whether predicates exclude each other, so that they may compete for a pair.
+    is_exclusive: bool,
     progress: &'a dyn Progress,
 }
 
@@ -220,13 +234,17 @@ impl Search {
             irreflexive: evaluation.irreflexive(data),
             constraints,
             branches: (self.max_refined > 0).then(|| Branches::new(facts)),
+            is_exclusive: self.compete
+                && is_exclusive(data)
+                && targets.len() == data.names().predicates.len(),
             progress,
         };
-        let (tried, left_out) = context.search_all(targets);
+        let (mut tried, left_out) = context.search_all(targets);
+        let brought_up = tried.iter_mut().map(|tried| std::mem::take(&mut tried.brought_up));
+        let brought_up = brought_up.filter(|_| context.is_exclusive && left_out.is_empty()).collect();
         let mut chosen = choose(tried, self.aggregation, data.names());
         chosen.par_iter_mut().for_each(|chosen| context.simplify(chosen));
-        let mut searched =
-            Searched { rules: Vec::new(), train_rules: Vec::new(), reports: Vec::new(), left_out };
+        let mut searched = Searched { left_out, brought_up, ..Searched::default() };
         for chosen in chosen {
             searched.reports.push(chosen.report);
             searched.rules.extend(Some(chosen.train_and_valid).filter(|rules| !rules.rules.is_empty()));

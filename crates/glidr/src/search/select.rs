@@ -5,7 +5,8 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use super::body::{Body, Kind};
-use super::evaluate::QuerySample;
+use super::compete::{AnyBody, BroughtUp};
+use super::evaluate::{Evaluator, QuerySample};
 use super::weigh::{Offer, take_greedily};
 use crate::rule::{MAX_VARIABLES, Rule, Term, Weight};
 use crate::util::progress::{Budget, Progress};
@@ -53,7 +54,7 @@ fn best_of_kind(mut counted: Vec<Counted>, max_rules: usize) -> Vec<Counted> {
 /// The rules that weights are fitted for.
 pub(super) struct Pool {
     /// The rules that are no conjunctions.
-    single: Vec<Rule>,
+    single: Vec<(Rule, Body)>,
     pub rules: Vec<Pooled>,
 }
 
@@ -64,6 +65,7 @@ pub(super) struct Single {
     /// The candidates it fires on.
     pub fires: Vec<u32>,
     pub rule: Rule,
+    pub body: Body,
 }
 
 /// A rule in the pool.
@@ -75,6 +77,14 @@ pub(super) struct Pooled {
     kind: Kind,
     /// The candidates it fires on.
     pub fires: Vec<u32>,
+    /// Whether it is among the few that are kept: for weights of at least 0, and for those of either sign.
+    kept: [bool; 2],
+}
+
+impl Pooled {
+    fn is_of(&self, kind: Kind, signed: bool) -> bool {
+        self.kind <= kind && self.kept[usize::from(signed)]
+    }
 }
 
 /// Some rules of a pool.
@@ -198,9 +208,9 @@ impl Pool {
         budget: &Budget,
     ) -> Self {
         let mut pool = Pool { single: Vec::new(), rules: Vec::new() };
-        for (number, Single { kind, confidence, fires, rule }) in single.into_iter().enumerate() {
-            pool.rules.push(Pooled { parts: (number, None), confidence, kind, fires });
-            pool.single.push(rule);
+        for (number, Single { kind, confidence, fires, rule, body }) in single.into_iter().enumerate() {
+            pool.rules.push(Pooled { parts: (number, None), confidence, kind, fires, kept: [true; 2] });
+            pool.single.push((rule, body));
         }
         pool.conjoin(counting, conjunctions, budget);
         // Most confident first, so that aggregations that count the best few can stop early.
@@ -214,10 +224,10 @@ impl Pool {
         self.rules.iter().map(|rule| rule.fires.as_slice()).collect()
     }
 
-    /// The rules of this kind and of simpler ones.
-    pub fn part(&self, kind: Kind) -> Part<'_> {
+    /// The rules of this kind and of simpler ones, for weights of at least 0 or of either sign.
+    pub fn part(&self, kind: Kind, signed: bool) -> Part<'_> {
         let places: Vec<usize> =
-            (0..self.rules.len()).filter(|&rule| self.rules[rule].kind <= kind).collect();
+            (0..self.rules.len()).filter(|&rule| self.rules[rule].is_of(kind, signed)).collect();
         Part {
             kind,
             confidences: places.iter().map(|&rule| self.rules[rule].confidence).collect(),
@@ -249,16 +259,16 @@ impl Pool {
                 break;
             }
             let fires = common(&self.rules[i].fires, &self.rules[j].fires);
-            if conjunction(&self.single[i], &self.single[j]).is_some() && known.insert(fires.clone()) {
+            if conjunction(&self.single[i].0, &self.single[j].0).is_some() && known.insert(fires.clone()) {
                 let kind = self.rules[i].kind.max(self.rules[j].kind);
-                self.rules.push(Pooled { parts: (i, Some(j)), confidence, kind, fires });
+                self.rules.push(Pooled { parts: (i, Some(j)), confidence, kind, fires, kept: [true; 2] });
             }
         }
     }
 
     /// Keeps at most `max_rules` rules that link X and Y and as many priors: those that together rank the training
-    /// queries best.
-    pub fn keep_best(&mut self, sample: &QuerySample, max_rules: usize, budget: &Budget) {
+    /// queries best. As many again where weights may also be below 0, of which they may be others.
+    pub fn keep_best(&mut self, sample: &QuerySample, max_rules: usize, signed: bool, budget: &Budget) {
         let rules: Vec<Rule> = (0..self.rules.len()).map(|number| self.rule(number)).collect();
         let offers: Vec<Offer> = rules
             .iter()
@@ -269,25 +279,34 @@ impl Pool {
                 literals: rule.body().len(),
             })
             .collect();
-        let mut kept = vec![false; rules.len()];
-        for taken in take_greedily(&offers, sample, max_rules, budget) {
-            kept[taken] = true;
+        let mut kept = vec![[false; 2]; rules.len()];
+        for signed in [false, true].into_iter().take(1 + usize::from(signed)) {
+            for taken in take_greedily(&offers, sample, max_rules, signed, budget) {
+                kept[taken][usize::from(signed)] = true;
+            }
         }
-        let mut kept = kept.into_iter();
-        self.rules.retain(|_| kept.next() == Some(true));
+        self.rules.iter_mut().zip(kept).for_each(|(rule, kept)| rule.kept = kept);
+        self.rules.retain(|rule| rule.kept.contains(&true));
+    }
+
+    /// All that it has, for predicates to compete with.
+    pub fn brought_up(&self, evaluator: &dyn Evaluator) -> BroughtUp {
+        let bodies = self.single.iter().map(|(_, body)| AnyBody::of(*body, evaluator)).collect();
+        let joined = |rule: &Pooled| rule.parts.1.map(|second| (rule.parts.0, second));
+        BroughtUp { bodies, conjunctions: self.rules.iter().filter_map(joined).collect() }
     }
 
     /// The rule of a number as logic.
     pub fn rule(&self, number: usize) -> Rule {
         let (first, second) = self.rules[number].parts;
-        let joined = second.and_then(|second| conjunction(&self.single[first], &self.single[second]));
-        joined.map_or_else(|| self.single[first].clone(), |rule| rule.folded())
+        let joined = second.and_then(|second| conjunction(&self.single[first].0, &self.single[second].0));
+        joined.map_or_else(|| self.single[first].0.clone(), |rule| rule.folded())
     }
 }
 
 /// Both bodies at once, joined by X and Y alone; none where that has too many variables, or one of them asks for
 /// several groundings.
-fn conjunction(a: &Rule, b: &Rule) -> Option<Rule> {
+pub(super) fn conjunction(a: &Rule, b: &Rule) -> Option<Rule> {
     let inner = a.variables() - 2;
     if inner + b.variables() > MAX_VARIABLES || a.min_groundings() > 1 || b.min_groundings() > 1 {
         return None;

@@ -27,7 +27,7 @@ const MAX_ANSWERS: usize = 120;
 const MAX_LINKS: usize = 20_000_000_000;
 /// Rules that are kept of a target where nothing is said: so many of one with few facts, and of one with many, which
 /// has one rule for so many facts.
-const MAX_RULES: (usize, usize) = (30, 100);
+pub(super) const MAX_RULES: (usize, usize) = (30, 100);
 const FACTS_PER_RULE: usize = 60;
 /// Single rules that conjunctions are made of, the most confident.
 const CONJOINED: usize = 800;
@@ -282,7 +282,7 @@ impl TargetSearch<'_, '_> {
             .into_iter()
             .filter_map(|Counted { confidence, body, .. }| {
                 let (kind, fires) = (body.kind(), fires.remove(&body)?);
-                Some(Single { kind, confidence, fires, rule: self.evaluator.rule(body) })
+                Some(Single { kind, confidence, fires, rule: self.evaluator.rule(body), body })
             })
             .collect();
         let counting = self.sample.counting();
@@ -294,14 +294,17 @@ impl TargetSearch<'_, '_> {
         };
         let mut pool = Pool::new(single, &counting, conjunctions, &self.budget.until(PARTS[2]));
         let pooled = pool.rules.len();
+        let brought_up = self.context.is_exclusive.then(|| pool.brought_up(self.evaluator));
         let many = (self.pairs.len() / FACTS_PER_RULE).clamp(MAX_RULES.0, MAX_RULES.1);
         let max_rules = search.max_rules.unwrap_or(many);
         if max_rules > 0 {
-            pool.keep_best(&self.sample, max_rules, &self.budget.until(PARTS[3]));
+            pool.keep_best(&self.sample, max_rules, search.signed, &self.budget.until(PARTS[3]));
         }
         self.told.step(SearchStep::Fitting);
-        let mut tried = Tried::new(self.target, pool, &self.sample, search.aggregation, &self.budget);
+        let mut tried =
+            Tried::new(self.target, pool, &self.sample, (search.aggregation, search.signed), &self.budget);
         (tried.counted, tried.pooled, tried.ended) = (self.bodies, pooled, self.ended);
+        tried.brought_up = brought_up.unwrap_or_default();
         tried
     }
 

@@ -122,9 +122,9 @@ fn aggregate(
 
 /// The rules whose weights are not next to nothing; what is next to nothing is 0.
 pub(super) fn that_count(weights: Vec<Weight>) -> Weights {
-    let cut = |weight: f64| if weight >= MIN_WEIGHT { weight } else { 0.0 };
+    let cut = |weight: f64| if weight.abs() >= MIN_WEIGHT { weight } else { 0.0 };
     let weights = weights.into_iter().map(|weight| weight.map(cut)).enumerate();
-    weights.filter(|(_, weight)| weight.max() > 0.0).collect()
+    weights.filter(|(_, weight)| weight.tail != 0.0 || weight.head != 0.0).collect()
 }
 
 #[cfg(test)]
@@ -133,7 +133,8 @@ pub(super) mod tests {
 
     /// A trial with these reciprocal ranks.
     pub fn ranked(aggregation: Aggregation, ranks: [Vec<f64>; 2]) -> Trial {
-        let fit = (aggregation == Aggregation::Sum).then_some(WeightFit { l2: 1.0, masking: false });
+        let fit =
+            (aggregation == Aggregation::Sum).then_some(WeightFit { l2: 1.0, masking: false, signed: false });
         Trial {
             aggregation,
             kind: Kind::Plain,

@@ -119,7 +119,7 @@ impl Fit {
     /// minimise  − Σ ln (e^κs⁺ / (e^κs⁺ + Σ e^κs⁻)) + L2/2 Σ (w − w₀)²,   s = Σ w · score,   w ≥ 0
     /// ```
     fn weights(&self, before: &[f64]) -> Vec<f64> {
-        let (mut projected_adam, mut weights) = (ProjectedAdam::new(before.len()), before.to_vec());
+        let (mut projected_adam, mut weights) = (ProjectedAdam::new(before.len(), 0.0), before.to_vec());
         for step in 1..=STEPS {
             projected_adam.begin(step);
             let d_weights = self.d_weights(&weights);

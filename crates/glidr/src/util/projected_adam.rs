@@ -1,4 +1,4 @@
-//! Projected Adam: minimises over weights of at least 0. A fixed number of steps gives the same weights on any machine
+//! Projected Adam: minimises over weights that are not below a limit. A fixed number of steps gives the same weights on any machine
 //! that adds in the same order.
 
 /// How fast the means of gradients and of their squares forget, and what keeps a division finite.
@@ -8,14 +8,16 @@ const MEANS: (f64, f64, f64) = (0.9, 0.99, 1e-8);
 pub(crate) struct ProjectedAdam {
     mean: Vec<f64>,
     square: Vec<f64>,
+    /// No weight goes below.
+    least: f64,
     /// What both means are short of in the present step, since they begin at 0.
     corrections: (f64, f64),
 }
 
 impl ProjectedAdam {
-    /// A fresh memory for `count` weights.
-    pub fn new(count: usize) -> Self {
-        ProjectedAdam { mean: vec![0.0; count], square: vec![0.0; count], corrections: (1.0, 1.0) }
+    /// A fresh memory for `count` weights of at least `least`.
+    pub fn new(count: usize, least: f64) -> Self {
+        ProjectedAdam { mean: vec![0.0; count], square: vec![0.0; count], least, corrections: (1.0, 1.0) }
     }
 
     /// Begins a step; they count from 1.
@@ -29,7 +31,7 @@ impl ProjectedAdam {
         let (mean, square) = (&mut self.mean[number], &mut self.square[number]);
         *mean = MEANS.0 * *mean + (1.0 - MEANS.0) * d;
         *square = MEANS.1 * *square + (1.0 - MEANS.1) * d * d;
-        *weight = f64::max(*weight - rate * ((*mean / m) / ((*square / v).sqrt() + MEANS.2)), 0.0);
+        *weight = f64::max(*weight - rate * ((*mean / m) / ((*square / v).sqrt() + MEANS.2)), self.least);
     }
 }
 
@@ -39,7 +41,7 @@ mod tests {
 
     #[test]
     fn a_weight_ends_where_the_hill_does_or_at_nothing() {
-        let (mut projected_adam, mut weights) = (ProjectedAdam::new(2), [1.0, 1.0]);
+        let (mut projected_adam, mut weights) = (ProjectedAdam::new(2, 0.0), [1.0, 1.0]);
         for step in 1..=300 {
             projected_adam.begin(step);
             for (number, bottom) in [0.3, -0.7].into_iter().enumerate() {

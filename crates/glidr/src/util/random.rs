@@ -31,6 +31,8 @@ pub(crate) enum Purpose {
     Calibration = 10,
     /// Facts of *valid* that constraints are chosen by.
     Constraints = 11,
+    /// Facts of *valid* that an MRR is estimated on.
+    Estimate = 12,
 }
 
 /// The stream for `purpose` at `place` under `seed`.

@@ -1,4 +1,5 @@
-//! Projected Adam over the weights of rules; the score of a candidate is the sum of the weights of its rules.
+//! Adam over the weights of rules, which may have to be at least 0; the score of a candidate is the sum of the weights of
+//! its rules.
 
 use crate::util::projected_adam::ProjectedAdam;
 
@@ -7,6 +8,8 @@ pub(super) struct Steps<'a> {
     pub count: i32,
     /// The length of each.
     pub rate: &'a dyn Fn(i32) -> f64,
+    /// Whether weights may be below 0.
+    pub signed: bool,
     /// Whether the time is over: then a fit ends early.
     pub is_late: &'a dyn Fn() -> bool,
 }
@@ -28,12 +31,13 @@ pub(super) fn fit(
     adjoint: &dyn Fn(&[f64], &mut [f64]),
     l2: f64,
     from: Option<&[f64]>,
+    signed: bool,
     is_late: &dyn Fn() -> bool,
 ) -> Vec<f64> {
     let steps = if from.is_some() { STEPS * 2 / 5 } else { STEPS };
     let nothing = vec![0.0; rules.len()];
     let rate = |step: i32| LEARNING_RATE * f64::from(steps - step + 1) / f64::from(STEPS);
-    let steps = Steps { count: steps, rate: &rate, is_late };
+    let steps = Steps { count: steps, rate: &rate, signed, is_late };
     fit_on(candidates, rules, adjoint, l2, from.unwrap_or(&nothing), &steps)
 }
 
@@ -47,7 +51,7 @@ pub(super) fn fit_on<F: AsRef<[u32]>>(
     steps: &Steps,
 ) -> Vec<f64> {
     let mut weights = from.to_vec();
-    let mut adam = ProjectedAdam::new(rules.len());
+    let mut adam = ProjectedAdam::new(rules.len(), if steps.signed { f64::NEG_INFINITY } else { 0.0 });
     let (mut scores, mut d_scores) = (vec![0.0; candidates], vec![0.0; candidates]);
     let mut is_idle = vec![false; rules.len()];
     for step in 1..=steps.count {
@@ -64,7 +68,7 @@ pub(super) fn fit_on<F: AsRef<[u32]>>(
             }
             let d = sum_at(&d_scores, fires.as_ref()) + l2 * weights[number];
             adam.step(number, &mut weights[number], d, rate);
-            is_idle[number] = weights[number] == 0.0 && d >= 0.0;
+            is_idle[number] = !steps.signed && weights[number] == 0.0 && d >= 0.0;
         }
     }
     weights
@@ -95,7 +99,7 @@ pub(in crate::search) fn scores<F: AsRef<[u32]>>(
 
 fn add_up<F: AsRef<[u32]>>(rules: &[F], weights: &[f64], scores: &mut [f64]) {
     scores.fill(0.0);
-    for (fires, &weight) in rules.iter().zip(weights).filter(|(_, weight)| **weight > 0.0) {
+    for (fires, &weight) in rules.iter().zip(weights).filter(|(_, weight)| **weight != 0.0) {
         for &candidate in fires.as_ref() {
             scores[candidate as usize] += weight;
         }

@@ -38,26 +38,25 @@ pub(in crate::search) struct Offer<'a> {
     pub literals: usize,
 }
 
-impl Offer<'_> {
-    /// What its gain counts: a longer rule fits by chance more easily, and is harder to read.
-    fn simplicity(&self) -> f64 {
-        (2..self.literals).map(|_| PER_LITERAL).product()
-    }
+/// What the gain of a rule of so many literals counts: a longer rule fits by chance more easily, and is harder to read.
+pub(in crate::search) fn simplicity(literals: usize) -> f64 {
+    (2..literals).map(|_| PER_LITERAL).product()
 }
 
-/// Takes at most `max_rules` linked rules and as many priors, no two of which fire on the same candidates; their places,
-/// in the order they are taken. When the time is over, the others are taken in the order of what they promised last.
+/// Takes at most `max_rules` linked rules and as many priors, with weights of at least 0 or of either sign, no two of which
+/// fire on the same candidates; their places, in the order they are taken. When the time is over, the others are taken in the order of what they promised last.
 pub(in crate::search) fn take_greedily(
     offers: &[Offer],
     sample: &QuerySample,
     max_rules: usize,
+    signed: bool,
     budget: &Budget,
 ) -> Vec<usize> {
     let fires: Vec<&[u32]> = offers.iter().map(|offer| offer.fires).collect();
     let mut fits = Direction::BOTH
-        .map(|direction| Fit::new(Objective::of_some(MAX_CANDIDATES, sample, &fires, direction)));
+        .map(|direction| Fit::new(Objective::of_some(MAX_CANDIDATES, sample, &fires, direction), signed));
     let promise = |fits: &[Fit; 2], rule: usize, round: usize| Promise {
-        gain: offers[rule].simplicity() * fits.iter().map(|fit| fit.step(rule).1).sum::<f64>(),
+        gain: simplicity(offers[rule].literals) * fits.iter().map(|fit| fit.step(rule).1).sum::<f64>(),
         simplicity: (offers[rule].is_linked, usize::MAX - offers[rule].literals),
         rule,
         round,
@@ -124,13 +123,16 @@ struct Fit {
     d_scores: Vec<f64>,
     dd_scores: Vec<f64>,
     masked: Vec<bool>,
+    /// Whether weights may be below 0.
+    signed: bool,
 }
 
 impl Fit {
-    fn new(objective: Objective) -> Self {
+    fn new(objective: Objective, signed: bool) -> Self {
         let none = vec![0.0; objective.candidates];
         let masked = vec![false; objective.candidates];
-        let mut fit = Fit { objective, weights: Vec::new(), d_scores: none.clone(), dd_scores: none, masked };
+        let (weights, d_scores) = (Vec::new(), none.clone());
+        let mut fit = Fit { objective, weights, d_scores, dd_scores: none, masked, signed };
         fit.derive(&[]);
         fit
     }
@@ -146,19 +148,20 @@ impl Fit {
             d += self.d_scores[candidate as usize];
             dd += self.dd_scores[candidate as usize];
         }
-        let step = f64::max(-d / dd, 0.0);
+        let least = if self.signed { f64::NEG_INFINITY } else { 0.0 };
+        let step = f64::max(-d / dd, least);
         (step, -0.5 * step * d)
     }
 
     /// Gives the rule that was taken last its weight, and fits all.
     fn take(&mut self, taken: &[usize]) {
-        self.weights.extend(taken.last().map(|&last| self.step(last).0.min(MAX_START)));
+        self.weights.extend(taken.last().map(|&last| self.step(last).0.clamp(-MAX_START, MAX_START)));
         if taken.len() <= FIRST_FITS.0 || taken.len().is_multiple_of(FIRST_FITS.1) {
             let fires = self.objective.fires_of(taken);
             let queries = &self.objective.queries;
             let adjoint = |scores: &[f64], d: &mut [f64]| listwise_adjoint(queries, &self.masked, scores, d);
             let (steps, rate) = STEPS;
-            let how = Steps { count: steps, rate: &|_| rate, is_late: &|| false };
+            let how = Steps { count: steps, rate: &|_| rate, signed: self.signed, is_late: &|| false };
             self.weights = fit_on(self.objective.candidates, &fires, &adjoint, L2, &self.weights, &how);
         }
         self.derive(taken);
@@ -211,9 +214,19 @@ mod tests {
         let [answers, others] = answers_and_others(&sample);
         let half = &answers[..answers.len() / 2];
         let offers = [offer(&others, true, 1), offer(half, true, 1), offer(&answers, true, 2)];
-        let taken = take_greedily(&offers, &sample, 9, &unlimited());
+        let taken = take_greedily(&offers, &sample, 9, false, &unlimited());
         assert_eq!(taken.first(), Some(&2));
         assert!(!taken.contains(&0));
+    }
+
+    #[test]
+    fn a_rule_that_misses_all_answers_speaks_against_where_it_may() {
+        let sample = small_sample();
+        let [_, others] = answers_and_others(&sample);
+        let step =
+            |signed| Fit::new(Objective::of_some(99, &sample, &[&others], Direction::Tail), signed).step(0);
+        assert_eq!(step(false), (0.0, 0.0));
+        assert!(step(true).0 < 0.0 && step(true).1 > 0.0);
     }
 
     #[test]
@@ -221,7 +234,7 @@ mod tests {
         let sample = small_sample();
         let [answers, _] = answers_and_others(&sample);
         let offers = [offer(&answers, false, 1), offer(&answers, true, 3), offer(&answers, true, 2)];
-        assert_eq!(take_greedily(&offers, &sample, 9, &unlimited()), [2]);
+        assert_eq!(take_greedily(&offers, &sample, 9, false, &unlimited()), [2]);
     }
 
     #[test]
@@ -231,7 +244,7 @@ mod tests {
         let some: Vec<&[u32]> = (0..answers.len()).map(|n| &answers[n..]).collect();
         let offers: Vec<Offer> =
             some.iter().enumerate().map(|(n, fires)| offer(fires, n % 2 == 0, 1)).collect();
-        let taken = take_greedily(&offers, &sample, 1, &unlimited());
+        let taken = take_greedily(&offers, &sample, 1, false, &unlimited());
         let linked = taken.iter().filter(|&&rule| offers[rule].is_linked).count();
         assert!(linked <= 1 && taken.len() - linked <= 1 && !taken.is_empty(), "{taken:?}");
     }

@@ -80,27 +80,30 @@ impl Objective {
         rules.iter().map(|&rule| self.fires[rule].as_slice()).collect()
     }
 
-    /// Weights for L2 strengths from the strongest to the weakest, each on from those before: without false-negative
+    /// Weights for L2 strengths from the strongest to the weakest, each on from those before, of at least 0 or of either sign:
+    /// without false-negative
     /// masking, and on from these with it.
-    fn path(&self, l2s: &[f64], budget: &Budget) -> Vec<[Vec<f64>; 2]> {
+    fn path(&self, l2s: &[f64], signed: bool, budget: &Budget) -> Vec<[Vec<f64>; 2]> {
         let mut path: Vec<[Vec<f64>; 2]> = Vec::new();
         for &l2 in l2s {
-            let plain = self.fit(l2, false, path.last().map(|[plain, _]| plain.as_slice()), budget);
+            let how = |masking| WeightFit { l2, masking, signed };
+            let plain = self.fit(how(false), path.last().map(|[plain, _]| plain.as_slice()), budget);
             let masks = self.missing.iter().any(|&missing| missing > 0);
-            let masking = if masks { self.fit(l2, true, Some(&plain), budget) } else { plain.clone() };
+            let masking = if masks { self.fit(how(true), Some(&plain), budget) } else { plain.clone() };
             path.push([plain, masking]);
         }
         path
     }
 
     /// Weights from nothing or on from others; a fit with masking needs these others.
-    fn fit(&self, l2: f64, masking: bool, from: Option<&[f64]>, budget: &Budget) -> Vec<f64> {
+    fn fit(&self, how: WeightFit, from: Option<&[f64]>, budget: &Budget) -> Vec<f64> {
         let masked = match from {
-            Some(from) if masking => self.masked(&scores(self.candidates, &self.fires, from)),
+            Some(from) if how.masking => self.masked(&scores(self.candidates, &self.fires, from)),
             _ => vec![false; self.candidates],
         };
         let adjoint = |scores: &[f64], d: &mut [f64]| listwise_adjoint(&self.queries, &masked, scores, d);
-        fit(self.candidates, &self.fires, &adjoint, l2, from, &|| budget.is_stopped())
+        let is_late = || budget.is_stopped();
+        fit(self.candidates, &self.fires, &adjoint, how.l2, from, how.signed, &is_late)
     }
 
     /// The same queries with some of the rules alone, while `work` uses them.
@@ -135,12 +138,19 @@ impl Fits {
         Fits { objectives: Direction::BOTH.map(|direction| Objective::new(sample, fires, direction, false)) }
     }
 
-    /// The weights of some rules under each L2 strength: without false-negative masking, and with it.
-    pub fn weights(&mut self, rules: &[usize], l2s: &[f64], budget: &Budget) -> Vec<[Vec<Weight>; 2]> {
+    /// The weights of some rules, of either sign or not, under each L2 strength: without false-negative masking, and with
+    /// it.
+    pub fn weights(
+        &mut self,
+        rules: &[usize],
+        l2s: &[f64],
+        signed: bool,
+        budget: &Budget,
+    ) -> Vec<[Vec<Weight>; 2]> {
         let [tails, heads] = self
             .objectives
             .each_mut()
-            .map(|objective| objective.of_rules(rules, |part| part.path(l2s, budget)));
+            .map(|objective| objective.of_rules(rules, |part| part.path(l2s, signed, budget)));
         let join =
             |([plain_tails, masking_tails], [plain_heads, masking_heads]): ([Vec<f64>; 2], [Vec<f64>; 2])| {
                 [weights(plain_tails, plain_heads), weights(masking_tails, masking_heads)]
@@ -177,10 +187,10 @@ impl<'a> Refit<'a> {
                 let some: Vec<(usize, f64)> = fitted
                     .iter()
                     .map(|(rule, weight)| (*rule, weight.of(direction)))
-                    .filter(|(_, weight)| *weight > 0.0)
+                    .filter(|(_, weight)| *weight != 0.0)
                     .collect();
                 let (rules, from): (Vec<usize>, Vec<f64>) = some.iter().copied().unzip();
-                let fit = |part: &Objective| part.fit(how.l2, how.masking, Some(&from), self.budget);
+                let fit = |part: &Objective| part.fit(how, Some(&from), self.budget);
                 let found = objective.of_rules(&rules, fit);
                 some.iter().zip(found).for_each(|(&(rule, _), weight)| all[rule] = weight);
             }
@@ -292,8 +302,9 @@ mod tests {
             loss(&sample, &scores(all.len(), &fires, weights), Direction::Tail, false) + l2
         };
         let unlimited = Budget::new(&(), None);
-        let on = value(&objective.path(&[20.0, 5.0, 1.0], &unlimited)[2][0]);
-        let from_nothing = value(&objective.fit(1.0, false, None, &unlimited));
+        let on = value(&objective.path(&[20.0, 5.0, 1.0], false, &unlimited)[2][0]);
+        let from_nothing =
+            value(&objective.fit(WeightFit { l2: 1.0, masking: false, signed: false }, None, &unlimited));
         assert!(from_nothing < 0.8 * value(&[0.0; 3]));
         assert!(on < 1.02 * from_nothing, "{on} against {from_nothing}");
     }
@@ -307,7 +318,8 @@ mod tests {
         let misses: Vec<u32> =
             (0..sample.labels.len() as u32).filter(|candidate| !finds.contains(candidate)).collect();
         let weights =
-            &Fits::new(&sample, &[&finds, &misses]).weights(&[0, 1], &[1.0], &Budget::new(&(), None))[0][0];
+            &Fits::new(&sample, &[&finds, &misses]).weights(&[0, 1], &[1.0], false, &Budget::new(&(), None))
+                [0][0];
         assert!(weights[0].tail > 0.3 && weights[0].head > 0.3, "{weights:?}");
         assert_eq!(weights[1], Weight::from(0.0));
     }

@@ -24,14 +24,17 @@ impl QuerySample {
                 sorted
             };
             let (answers, negatives) = (sorted(Label::Answer), sorted(Label::Negative));
-            let zeros = negatives.iter().take_while(|placed| placed.0 == 0.0).count();
+            let below_0 = negatives.partition_point(|placed| placed.0 < 0.0);
+            let above_0 = negatives.len() - negatives.partition_point(|placed| placed.0 <= 0.0);
+            let zeros = negatives.len() - below_0 - above_0;
             let above_in = |sorted: &[Placed], answer: &Placed| {
                 sorted.len() - sorted.partition_point(|other| order(other, answer).is_le())
             };
             let mut fewest = usize::MAX;
             for answer in &answers {
                 let (above, ties) = match answer.0 {
-                    0.0 => (negatives.len() - zeros, zeros + self.uncovered(query)),
+                    0.0 => (above_0, zeros + self.uncovered(query)),
+                    score if score < 0.0 => (above_in(&negatives, answer) + self.uncovered(query), 0),
                     _ => (above_in(&negatives, answer), 0),
                 };
                 fewest = fewest.min(above.saturating_sub(above_in(&answers, answer)));
