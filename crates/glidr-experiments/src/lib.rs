@@ -6,6 +6,7 @@
 
 #[cfg(feature = "digits")]
 pub mod digits;
+mod check;
 mod few;
 mod figure;
 mod grid;
@@ -50,11 +51,13 @@ pub enum Experiment {
     Beyond,
     /// MRR as more rules of each predicate are kept.
     Few,
+    /// Mislabelled facts among the most suspicious.
+    Check,
 }
 
 impl Experiment {
     /// All of them.
-    pub const ALL: [Experiment; 8] = [
+    pub const ALL: [Experiment; 9] = [
         Experiment::Completion,
         Experiment::Noise,
         Experiment::Variables,
@@ -63,11 +66,13 @@ impl Experiment {
         Experiment::Scaling,
         Experiment::Beyond,
         Experiment::Few,
+        Experiment::Check,
     ];
 
     /// Its name, which is also that of its files.
     pub fn name(self) -> &'static str {
-        ["completion", "noise", "variables", "rules", "inductive", "scaling", "beyond", "few"][self as usize]
+        ["completion", "noise", "variables", "rules", "inductive", "scaling", "beyond", "few", "check"]
+            [self as usize]
     }
 
     /// The plan that is built in.
@@ -81,6 +86,7 @@ impl Experiment {
             Experiment::Scaling => include_str!("../plans/scaling.toml"),
             Experiment::Beyond => include_str!("../plans/beyond.toml"),
             Experiment::Few => include_str!("../plans/few.toml"),
+            Experiment::Check => include_str!("../plans/check.toml"),
         }
     }
 
@@ -99,6 +105,7 @@ impl Experiment {
         match self {
             Experiment::Rules => rules::run(plan, choices, &mut store, learner, watch),
             Experiment::Few => few::run(plan, choices, &mut store, watch),
+            Experiment::Check => check::run(plan, choices, &mut store, watch),
             Experiment::Scaling => scaling::run(plan, choices, &mut store, watch),
             _ => {
                 let jobs = grid::jobs(plan, choices)?;

@@ -293,6 +293,10 @@ mod tests {
                         assert_eq!(again::<crate::few::Curve>(result), *result, "{place}");
                         continue;
                     }
+                    Experiment::Check => {
+                        assert_eq!(again::<crate::check::Found>(result), *result, "{place}");
+                        continue;
+                    }
                     Experiment::Rules => {
                         assert_eq!(again::<crate::rules::RulesResult>(result), *result, "{place}");
                     }

@@ -8,6 +8,7 @@ mod conflicts;
 mod kept;
 mod learn;
 mod links;
+mod paths;
 mod refusals;
 mod text;
 
@@ -16,6 +17,7 @@ use std::fmt;
 pub use conflicts::Conflict;
 pub use kept::{Checked, KeptConstraint, KeptConstraints};
 pub use learn::learn_constraints;
+pub(crate) use paths::{PathNumber, ShortPaths};
 pub use refusals::Refusals;
 use serde::{Deserialize, Serialize};
 
