@@ -10,6 +10,7 @@ mod learn;
 mod links;
 mod paths;
 mod refusals;
+mod sentence;
 mod text;
 
 use std::fmt;

@@ -25,8 +25,7 @@ impl ShortPaths<'_> {
     pub fn between(self, head: usize, tail: usize) -> Vec<PathNumber> {
         let graph = self.0;
         let steps = |class: u32| graph.classes().members(class as usize).iter().map(|m| u64::from(m.filler));
-        let mut found: Vec<PathNumber> =
-            graph.class(head, tail).into_iter().flat_map(steps).collect();
+        let mut found: Vec<PathNumber> = graph.class(head, tail).into_iter().flat_map(steps).collect();
         let mut over = |first: &Link, second: &Link| {
             if first.entity as usize != head && first.entity as usize != tail {
                 for one in steps(graph.inverse(first.class)) {
