@@ -17,6 +17,8 @@ use crate::solve::{Limits, Solver};
 const MAX_PIECES: f64 = 5.0;
 /// Rules that are given tell something from this confidence on.
 const MIN_RULE_CONFIDENCE: f64 = 0.5;
+/// How much less likely a fact is wrong that stands beside another of its pair, than one that stands in another's place.
+const BESIDE: f64 = 0.1;
 /// No evidence is stronger, on the scale of logarithms.
 const MAX_LOG_ODDS: f64 = 30.0;
 /// What links a pair that nothing else links.
@@ -26,9 +28,9 @@ const NOTHING: PathNumber = PathNumber::MAX;
 pub(super) struct PairContext<'a> {
     graph: &'a KnowledgeGraph,
     paths: ShortPaths<'a>,
-    /// By path, how many of the pairs that it links each predicate has, by predicate.
+    /// By path, how many of the pairs that it links each predicate has, by predicate; after these, how many have none.
     counts: HashMap<PathNumber, Vec<(u32, u32)>>,
-    /// By predicate, its share of all facts.
+    /// By predicate, its share of all that linked pairs have; after these, that of the pairs linked from tail to head alone.
     shares: Vec<f64>,
     rules: Vec<&'a WeightedRule>,
     /// By pair, the rules that fire there.
@@ -46,15 +48,23 @@ pub struct Reason {
     pub support: usize,
 }
 
+impl Reason {
+    /// Little evidence gives little confidence.
+    fn smoothed(&self) -> f64 {
+        let body = self.support as f64 / self.confidence.max(f64::MIN_POSITIVE);
+        self.support as f64 / (body + Measures::SMOOTHING)
+    }
+}
+
 /// What all else says of the predicate of a fact.
 pub(super) struct Told {
-    /// The logarithm of the odds that the pair has another predicate instead.
+    /// The logarithm of the odds that the pair has another predicate, and not this one.
     pub log_odds: f64,
-    /// The likeliest other, with its probability among all that the pair does not have beside the fact.
-    pub rather: Option<(Predicate, f64)>,
-    /// The evidence that speaks most for the other one.
+    /// The likeliest other, where it is likelier than that of the fact, with its probability; it may be none.
+    pub rather: Option<(Option<Predicate>, f64)>,
+    /// The most confident rule that speaks for the other one.
     pub reason: Option<Reason>,
-    /// The evidence that speaks most for the fact itself.
+    /// The most confident rule that speaks for the fact itself.
     pub support: Option<Reason>,
 }
 
@@ -62,37 +72,55 @@ impl<'a> PairContext<'a> {
     /// Counts what links the pairs of a graph, and where rules fire.
     pub fn new(graph: &'a KnowledgeGraph, rules: &[&'a WeightedRule]) -> Result<Self> {
         let paths = ShortPaths(graph.adjacency());
+        let pairs = by_pair(graph.facts());
         let mut context = PairContext {
             graph,
             paths,
             counts: HashMap::new(),
-            shares: vec![0.0; graph.sizes().predicates],
+            shares: vec![0.0; graph.sizes().predicates + 1],
             rules: confident(rules),
             firing: HashMap::new(),
         };
-        for (_, of_pair) in by_pair(graph.facts()) {
-            let fact = of_pair[0];
-            let found = paths.between(fact.head.index(), fact.tail.index());
-            for fact in &of_pair {
-                context.shares[fact.predicate.index()] += 1.0 / graph.facts().len() as f64;
-                let mut is_linked = false;
-                for &path in found.iter().filter(|&&path| !is_itself(paths, path, *fact)) {
-                    count(context.counts.entry(path).or_default(), fact.predicate);
-                    is_linked = true;
-                }
-                if !is_linked {
-                    count(context.counts.entry(NOTHING).or_default(), fact.predicate);
-                }
-            }
-        }
-        context.fire()?;
+        context.count(&pairs);
+        context.fire(&pairs)?;
         Ok(context)
     }
 
+    /// The number of what a pair has that is linked from tail to head alone.
+    fn none(&self) -> Predicate {
+        Predicate(self.graph.sizes().predicates as u32)
+    }
+
+    /// Counts what links each pair, read from head to tail.
+    fn count(&mut self, pairs: &BTreeMap<(u32, u32), Vec<Triple>>) {
+        let (paths, none) = (self.paths, self.none());
+        let mut all = 0.0;
+        for (&(head, tail), of_pair) in pairs {
+            let found = paths.between(head as usize, tail as usize);
+            for fact in of_pair {
+                let own = |path: &&PathNumber| is_itself(paths, **path, *fact);
+                let mut linking = found.iter().filter(|path| !own(path)).peekable();
+                let first = linking.peek().is_none().then_some(&NOTHING);
+                for &path in first.into_iter().chain(linking) {
+                    count(self.counts.entry(path).or_default(), fact.predicate);
+                }
+                self.shares[fact.predicate.index()] += 1.0;
+                all += 1.0;
+            }
+            if !pairs.contains_key(&(tail, head)) {
+                for path in paths.between(tail as usize, head as usize) {
+                    count(self.counts.entry(path).or_default(), none);
+                }
+                self.shares[none.index()] += 1.0;
+                all += 1.0;
+            }
+        }
+        self.shares.iter_mut().for_each(|share| *share /= all);
+    }
+
     /// Finds the pairs that rules fire for.
-    fn fire(&mut self) -> Result<()> {
+    fn fire(&mut self, pairs: &BTreeMap<(u32, u32), Vec<Triple>>) -> Result<()> {
         let facts = self.graph.neighbours();
-        let pairs = by_pair(self.graph.facts());
         let answers = self.rules.par_iter().map(|weighted| {
             let solver = Solver::new(&weighted.rule, facts, Limits::default())?;
             let answers = solver.answers().value.into_iter().map(|(head, tail)| (head.0, tail.0));
@@ -150,23 +178,31 @@ impl<'a> PairContext<'a> {
         for &(lift, predicate, _) in &evidence {
             scores[predicate.index()] += weight * lift;
         }
-        // What the pair has beside the fact is no other label of it.
-        let is_other = |p: &Predicate| !of_pair.contains(p) && self.shares[p.index()] > 0.0;
-        let others: Vec<Predicate> =
-            (0..scores.len() as u32).map(Predicate).filter(is_other).collect();
+        // Where the pair has another predicate, no other is the same as that one alone.
+        let has_other = of_pair.len() > 1;
+        let is_other = |p: &Predicate| {
+            *p != fact.predicate && self.shares[p.index()] > 0.0 && !(has_other && *p == self.none())
+        };
+        let others: Vec<Predicate> = (0..scores.len() as u32).map(Predicate).filter(is_other).collect();
+        // What the pair has beside the fact may be all that it has; most pairs that have two have both.
+        for of in of_pair.iter().filter(|of| **of != fact.predicate) {
+            scores[of.index()] += BESIDE.ln();
+        }
         let highest = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let sum: f64 = others.iter().map(|p| (scores[p.index()] - highest).exp()).sum();
         let own = (scores[fact.predicate.index()] - highest).exp();
         let best = others.iter().copied().max_by(|a, b| scores[a.index()].total_cmp(&scores[b.index()]));
+        let best = best.filter(|best| scores[best.index()] > scores[fact.predicate.index()]);
         let strongest = |of: Predicate| {
             let about = evidence.iter().filter(|(lift, predicate, _)| *predicate == of && *lift > 0.0);
-            about.max_by(|a, b| a.0.total_cmp(&b.0)).and_then(|(_, _, piece)| self.reason(of, *piece, &of_pair))
+            let reasons = about.filter_map(|(_, _, piece)| self.reason(of, *piece, &of_pair));
+            reasons.max_by(|a, b| a.smoothed().total_cmp(&b.smoothed()))
         };
         let share = |p: Predicate| (scores[p.index()] - highest).exp() / (sum + own);
         Ok(Told {
             log_odds: (sum.ln() - own.ln()).clamp(-MAX_LOG_ODDS, MAX_LOG_ODDS),
-            rather: best.map(|best| (best, share(best))),
-            reason: best.and_then(strongest),
+            rather: best.map(|best| (Some(best).filter(|&best| best != self.none()), share(best))),
+            reason: best.filter(|&best| best != self.none()).and_then(strongest),
             support: strongest(fact.predicate),
         })
     }
@@ -177,12 +213,7 @@ impl<'a> PairContext<'a> {
     }
 
     /// The support of a rule that fires for the pair of a fact, without that fact; none where it fires by it alone.
-    fn support(
-        &self,
-        weighted: &WeightedRule,
-        fact: Triple,
-        of_pair: &[Predicate],
-    ) -> Result<Option<f64>> {
+    fn support(&self, weighted: &WeightedRule, fact: Triple, of_pair: &[Predicate]) -> Result<Option<f64>> {
         let (rule, facts) = (&weighted.rule, self.graph.neighbours());
         if rule.uses(fact.predicate)
             && !Solver::new(rule, facts, Limits::default())?.holds_without(fact.head, fact.tail, fact).value
@@ -215,8 +246,10 @@ impl<'a> PairContext<'a> {
             Piece::Path(path) => path,
         };
         let counted = self.counts.get(&path)?;
-        let support = counted.iter().find(|(of, _)| *of == predicate.0)?.1 - u32::from(of_pair.contains(&predicate));
-        let all: u32 = counted.iter().map(|(_, count)| count).sum::<u32>().saturating_sub(of_pair.len() as u32);
+        let support =
+            counted.iter().find(|(of, _)| *of == predicate.0)?.1 - u32::from(of_pair.contains(&predicate));
+        let all: u32 =
+            counted.iter().map(|(_, count)| count).sum::<u32>().saturating_sub(of_pair.len() as u32);
         let confidence = f64::from(support) / f64::from(all.max(1));
         Some(Reason { rule: self.paths.rule(predicate, path), confidence, support: support as usize })
     }

@@ -47,8 +47,8 @@ pub struct Suspect {
     pub suspicion: f64,
     /// The constraints that it breaks.
     pub breaks: Vec<Broken>,
-    /// The predicate that the pair has more likely, and how likely.
-    pub rather: Option<(Predicate, f64)>,
+    /// The predicate that the pair has more likely, and how likely. It may have it already, beside the fact; or none.
+    pub rather: Option<(Option<Predicate>, f64)>,
     /// What speaks most for that predicate.
     pub reason: Option<Proven>,
     /// What speaks most for the fact.
@@ -108,14 +108,15 @@ impl DataCheck {
         let told = facts.par_iter().map(|&fact| Ok(prior + context.log_odds(fact)?));
         let told: Vec<f64> = told.collect::<Result<_>>()?;
         let broken = self.broken(constraints, graph.neighbours())?;
-        let suspicion = |fact: &Triple| facts.binary_search(fact).map_or(0.0, |place| probability(told[place]));
+        let suspicion =
+            |fact: &Triple| facts.binary_search(fact).map_or(0.0, |place| probability(told[place]));
         let mut worst: Vec<(f64, Triple)> = Vec::new();
         for (&fact, &told) in facts.iter().zip(&told) {
             let is_asked = self.targets.is_empty() || self.targets.contains(&fact.predicate);
             let counted = |broken: &Broken| {
-                let doubted = (1.0 - constraints[broken.constraint].confidence).max(1e-6);
+                let left = (1.0 - constraints[broken.constraint].confidence).max(1e-6);
                 let sure: f64 = broken.facts.iter().map(|other| 1.0 - suspicion(other)).product();
-                -doubted.ln() * sure
+                -left.ln() * sure
             };
             let against: f64 = broken.get(&fact).into_iter().flatten().map(counted).sum();
             let suspicion = probability(told + against);
