@@ -23,7 +23,7 @@ const FIRST: [usize; 2] = [100, 1000];
 
 /// What was found in one data set.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Found {
+pub struct Detected {
     facts: usize,
     wrong: usize,
     /// Mislabelled facts among the first 100, 1,000, and as many as there are.
@@ -49,14 +49,18 @@ pub fn run(
                 for seed in plan.seeds_of(&row, choices) {
                     let data = data_sets.open(&name, &folder(plan, choices))?;
                     let unit = json!({ "data": name, "hash": data.hash(), "seed": seed, "mislabelled": p });
-                    let found = match store.get::<Found>(&unit) {
+                    let found = match store.get::<Detected>(&unit) {
                         Some(found) => found,
                         None if store.only_done => continue,
                         None => {
                             if watch.is_stopped() {
                                 return Ok(None);
                             }
-                            watch.unit(values.len(), plan.data.len(), &format!("{name}, p = {p}, seed {seed}"));
+                            watch.unit(
+                                values.len(),
+                                plan.data.len(),
+                                &format!("{name}, p = {p}, seed {seed}"),
+                            );
                             let found = check(data, p, seed)?;
                             store.put(&unit, &found)?;
                             found
@@ -70,8 +74,21 @@ pub fn run(
     }
     anyhow::ensure!(!values.is_empty(), "nothing of this is done yet");
     let header = [
-        "data", "p", "seed", "facts", "wrong", "precision at 100", "recall", "at 1000", "recall ", "at all wrong",
-        "average precision", "suspicion ≥ .5", "precision", "recall  ", "processor s",
+        "data",
+        "p",
+        "seed",
+        "facts",
+        "wrong",
+        "precision at 100",
+        "recall",
+        "at 1000",
+        "recall ",
+        "at all wrong",
+        "average precision",
+        "suspicion ≥ .5",
+        "precision",
+        "recall  ",
+        "processor s",
     ];
     let title = "mislabelled facts among the most suspicious".into();
     let mut report = Report::default();
@@ -86,20 +103,21 @@ pub fn run(
 }
 
 /// Mislabels facts, ranks all by suspicion, and counts.
-fn check(clean: &Dataset, p: f64, seed: u64) -> anyhow::Result<Found> {
+fn check(clean: &Dataset, p: f64, seed: u64) -> anyhow::Result<Detected> {
     let noisy = clean.mislabelled(p, seed)?;
     let watch = Stopwatch::start();
     let all = DataCheck { min_suspicion: 0.0, ..DataCheck::default() };
     let suspects = all.run(&noisy, &learn_constraints(&noisy), None)?;
     let seconds = watch.seconds();
-    let true_facts: BTreeSet<Triple> = Split::ALL.iter().flat_map(|&split| clean.split(split)).copied().collect();
+    let true_facts: BTreeSet<Triple> =
+        Split::ALL.iter().flat_map(|&split| clean.split(split)).copied().collect();
     let is_wrong: Vec<bool> = suspects.iter().map(|suspect| !true_facts.contains(&suspect.fact)).collect();
     let count = |first: usize| is_wrong.iter().take(first).filter(|&&wrong| wrong).count();
     let wrong = count(suspects.len());
     let precisions = is_wrong.iter().enumerate().filter(|(_, wrong)| **wrong).enumerate();
     let sum: f64 = precisions.map(|(before, (place, _))| (before + 1) as f64 / (place + 1) as f64).sum();
     let told = suspects.iter().take_while(|suspect| suspect.suspicion >= 0.5).count();
-    Ok(Found {
+    Ok(Detected {
         facts: suspects.len(),
         wrong,
         among: [count(FIRST[0]), count(FIRST[1]), count(wrong)],
@@ -109,14 +127,20 @@ fn check(clean: &Dataset, p: f64, seed: u64) -> anyhow::Result<Found> {
     })
 }
 
-fn cells(name: &str, p: f64, seed: u64, found: &Found) -> Vec<String> {
+fn cells(name: &str, p: f64, seed: u64, found: &Detected) -> Vec<String> {
     let share = |part: usize, whole: usize| format!("{:.3}", part as f64 / whole.max(1) as f64);
-    let mut cells = vec![name.into(), p.to_string(), seed.to_string(), found.facts.to_string(), found.wrong.to_string()];
+    let mut cells =
+        vec![name.into(), p.to_string(), seed.to_string(), found.facts.to_string(), found.wrong.to_string()];
     for (first, among) in FIRST.into_iter().zip(found.among) {
         cells.extend([share(among, first.min(found.facts)), share(among, found.wrong)]);
     }
     let [told, right] = found.told;
     cells.extend([share(found.among[2], found.wrong), format!("{:.3}", found.average_precision)]);
-    cells.extend([told.to_string(), share(right, told), share(right, found.wrong), format!("{:.1}", found.seconds)]);
+    cells.extend([
+        told.to_string(),
+        share(right, told),
+        share(right, found.wrong),
+        format!("{:.1}", found.seconds),
+    ]);
     cells
 }

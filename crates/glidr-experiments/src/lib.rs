@@ -4,9 +4,9 @@
 //! In: an [`Experiment`], a [`Plan`] and [`Choices`] that shorten it. Out: a [`Report`]. Paper:
 //! `tab:metrics`, `fig:mislabeling`, `fig:rule_length`, `tab:rules`.
 
+mod check;
 #[cfg(feature = "digits")]
 pub mod digits;
-mod check;
 mod few;
 mod figure;
 mod grid;
@@ -14,6 +14,7 @@ mod job;
 mod model_store;
 mod plan;
 mod published;
+mod recovered;
 mod report;
 mod rules;
 mod scaling;
@@ -53,11 +54,13 @@ pub enum Experiment {
     Few,
     /// Mislabelled facts among the most suspicious.
     Check,
+    /// Planted constraints that are learned again.
+    Constraints,
 }
 
 impl Experiment {
     /// All of them.
-    pub const ALL: [Experiment; 9] = [
+    pub const ALL: [Experiment; 10] = [
         Experiment::Completion,
         Experiment::Noise,
         Experiment::Variables,
@@ -67,12 +70,23 @@ impl Experiment {
         Experiment::Beyond,
         Experiment::Few,
         Experiment::Check,
+        Experiment::Constraints,
     ];
 
     /// Its name, which is also that of its files.
     pub fn name(self) -> &'static str {
-        ["completion", "noise", "variables", "rules", "inductive", "scaling", "beyond", "few", "check"]
-            [self as usize]
+        [
+            "completion",
+            "noise",
+            "variables",
+            "rules",
+            "inductive",
+            "scaling",
+            "beyond",
+            "few",
+            "check",
+            "constraints",
+        ][self as usize]
     }
 
     /// The plan that is built in.
@@ -87,6 +101,7 @@ impl Experiment {
             Experiment::Beyond => include_str!("../plans/beyond.toml"),
             Experiment::Few => include_str!("../plans/few.toml"),
             Experiment::Check => include_str!("../plans/check.toml"),
+            Experiment::Constraints => include_str!("../plans/constraints.toml"),
         }
     }
 
@@ -106,6 +121,7 @@ impl Experiment {
             Experiment::Rules => rules::run(plan, choices, &mut store, learner, watch),
             Experiment::Few => few::run(plan, choices, &mut store, watch),
             Experiment::Check => check::run(plan, choices, &mut store, watch),
+            Experiment::Constraints => recovered::run(plan, choices, &mut store, watch),
             Experiment::Scaling => scaling::run(plan, choices, &mut store, watch),
             _ => {
                 let jobs = grid::jobs(plan, choices)?;

@@ -293,8 +293,12 @@ mod tests {
                         assert_eq!(again::<crate::few::Curve>(result), *result, "{place}");
                         continue;
                     }
+                    Experiment::Constraints => {
+                        assert_eq!(again::<crate::recovered::Recovered>(result), *result, "{place}");
+                        continue;
+                    }
                     Experiment::Check => {
-                        assert_eq!(again::<crate::check::Found>(result), *result, "{place}");
+                        assert_eq!(again::<crate::check::Detected>(result), *result, "{place}");
                         continue;
                     }
                     Experiment::Rules => {

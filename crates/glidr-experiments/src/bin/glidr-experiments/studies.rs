@@ -37,6 +37,8 @@ pub enum Study {
     Few(Flags),
     /// Mislabelled facts among the most suspicious: precision and recall
     Check(Flags),
+    /// Planted constraints that are learned again, as facts are mislabelled
+    Constraints(Flags),
 }
 
 /// What all studies have in common.
@@ -101,6 +103,7 @@ impl Study {
             Study::Beyond(flags) => (Experiment::Beyond, flags),
             Study::Few(flags) => (Experiment::Few, flags),
             Study::Check(flags) => (Experiment::Check, flags),
+            Study::Constraints(flags) => (Experiment::Constraints, flags),
         };
         if flags.print_plan {
             return output.write(experiment.plan());
