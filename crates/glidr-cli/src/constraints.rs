@@ -6,12 +6,15 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 use glidr::Model;
 use glidr::internals::constraint::{Checked, Constraint, KeptConstraint, learn_constraints};
+use glidr::internals::export::{ConstraintDialect, ConstraintProgram};
 use glidr::internals::graph::Vocabulary;
+use glidr::internals::render::Picture;
 use glidr::internals::util::file_kind::FileKind;
 use serde_json::{Value, json};
 
 use crate::listing::put;
 use crate::output::{Output, counted, table};
+use crate::pictures::Drawn;
 use crate::settings::TargetFlags;
 use crate::sources::open_data;
 use crate::time::parse_share;
@@ -28,12 +31,16 @@ use crate::time::parse_share;
     glidr constraints my-graph/                             what the data never has\n  \
     glidr constraints my.glidr --target uncle               what a model knows of uncle\n  \
     glidr constraints my.glidr --format text -o my.constraints    as text, to be edited\n  \
+    glidr constraints my-graph/ --format shacl -o shapes.ttl      for another engine\n  \
     glidr learn my-graph/ -o my.glidr --constraints my.constraints"
 )]
 pub struct Constraints {
     /// The model, or a folder or file of triples [default: the built-in families]
     #[arg(value_name = "MODEL|DATA")]
     source: Option<PathBuf>,
+    /// Those of a text of constraints instead, under the names of DATA
+    #[arg(long = "constraints", value_name = "FILE")]
+    text: Option<PathBuf>,
     #[command(flatten)]
     targets: TargetFlags,
     /// How constraints are written
@@ -65,6 +72,37 @@ enum ConstraintFormat {
     Text,
     /// One document, as with --json
     Json,
+    /// SWI-Prolog: what breaks a constraint
+    Prolog,
+    /// Integrity constraints for clingo
+    Asp,
+    /// A SPARQL 1.1 query of what breaks one
+    Sparql,
+    /// Views of what breaks one, for `SQLite`, `DuckDB`, Postgres and Spark SQL
+    Sql,
+    /// SHACL shapes in Turtle
+    Shacl,
+    /// OWL axioms in Turtle
+    Owl,
+    /// A picture of each constraint, and a sheet of the first twelve
+    Svg,
+    /// A picture of each for Graphviz
+    Dot,
+}
+
+impl ConstraintFormat {
+    /// The language of an engine, where it is one.
+    fn dialect(self) -> Option<ConstraintDialect> {
+        Some(match self {
+            ConstraintFormat::Prolog => ConstraintDialect::Prolog,
+            ConstraintFormat::Asp => ConstraintDialect::Asp,
+            ConstraintFormat::Sparql => ConstraintDialect::Sparql,
+            ConstraintFormat::Sql => ConstraintDialect::Sql,
+            ConstraintFormat::Shacl => ConstraintDialect::Shacl,
+            ConstraintFormat::Owl => ConstraintDialect::Owl,
+            _ => return None,
+        })
+    }
 }
 
 /// What a constraint is about.
@@ -115,6 +153,9 @@ impl Constraints {
             0 => {}
             limit => kept.truncate(limit),
         }
+        if matches!(self.format, ConstraintFormat::Svg | ConstraintFormat::Dot) && !output.json {
+            return self.draw(&kept, &names, output);
+        }
         let text = match self.format {
             _ if output.json => as_json(&kept, &names, document)?,
             ConstraintFormat::Json => as_json(&kept, &names, document)?,
@@ -122,14 +163,37 @@ impl Constraints {
                 kept.iter().map(|kept| kept.constraint.to_line(&names) + "\n").collect()
             }
             ConstraintFormat::Table => as_table(&kept, &names, all),
+            other => {
+                let constraints: Vec<Constraint> = kept.iter().map(|kept| kept.constraint.clone()).collect();
+                let program = ConstraintProgram { constraints: &constraints, names: &names };
+                other.dialect().map(|dialect| dialect.write(&program)).transpose()?.unwrap_or_default()
+            }
         };
         put(&text, self.output.as_deref(), output)
+    }
+
+    /// A picture of each, named by the predicate that it denies.
+    fn draw(&self, kept: &[KeptConstraint], names: &Vocabulary, output: &Output) -> anyhow::Result<ExitCode> {
+        let target = |kept: &KeptConstraint| kept.constraint.denial.targets()[0];
+        let drawn = Drawn {
+            kind: "constraint",
+            is_svg: self.format == ConstraintFormat::Svg,
+            about: kept.iter().map(|kept| names.predicates.name(target(kept)).to_owned()).collect(),
+            pictures: kept.iter().map(|kept| Picture::of_constraint(&kept.constraint, names)).collect(),
+        };
+        drawn.write(self.output.as_deref(), output)
     }
 
     /// Those of the model, or those that the data has, surest first.
     fn constraints(&self, output: &Output) -> anyhow::Result<(Vec<KeptConstraint>, Vocabulary, Value)> {
         let is_model = |path: &Path| FileKind::of(path) == Some(FileKind::Model);
         if let Some(path) = self.source.as_deref().filter(|path| is_model(path)) {
+            if self.text.is_some() {
+                anyhow::bail!(
+                    "--constraints needs DATA, whose names the text uses, but {} is a model",
+                    path.display()
+                );
+            }
             let kept = Model::open(path)?.constraints;
             let document = json!({ "model": path.display().to_string() });
             let (constraints, names) = kept
@@ -137,7 +201,11 @@ impl Constraints {
             return Ok((constraints, names, document));
         }
         let data = open_data(self.source.as_deref(), self.seed, output)?;
-        let kept = Checked::new(learn_constraints(&data), &data)?.kept;
+        let constraints = match &self.text {
+            Some(path) => Constraint::read(path, data.names())?,
+            None => learn_constraints(&data),
+        };
+        let kept = Checked::new(constraints, &data)?.kept;
         Ok((kept, data.names().clone(), json!({ "data": data.source, "hash": data.hash() })))
     }
 }

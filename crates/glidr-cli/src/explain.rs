@@ -112,6 +112,7 @@ impl Explain {
 
     fn text(&self, explanation: &Explanation, scoring: &str, split: Option<Split>) -> String {
         let mut text = self.verdict(explanation, scoring, split);
+        text += &self.denied(explanation);
         let (firing, failing) = (explanation.firing, explanation.decided - explanation.firing);
         let told = explanation.rules.iter().filter(|rule| rule.is_firing()).count();
         let of = counted(explanation.decided, "rule");
@@ -121,7 +122,7 @@ impl Explain {
             _ => format!("\n{firing} of {of} fire:\n"),
         };
         text += &explanation.rules[..told].iter().map(rule_text).collect::<String>();
-        text += &more(firing - told, ["fires", "fire"]);
+        text += &more(firing - told, ["that fires", "that fire"]);
         text += &match explanation.priors {
             0 => String::new(),
             1 => "1 prior fires too: it says how common such ends are\n".into(),
@@ -141,8 +142,20 @@ impl Explain {
             text += "\nrules that do not fire, those that come nearest first:\n";
         }
         text += &explanation.rules[told..].iter().map(rule_text).collect::<String>();
-        text += &more(failing - (explanation.rules.len() - told), ["does not fire", "do not fire"]);
+        text += &more(failing - (explanation.rules.len() - told), ["that does not fire", "that do not fire"]);
         if self.trace { text + &traces(explanation) } else { text }
+    }
+
+    /// Why it cannot be, by each constraint that denies it, the surest first.
+    fn denied(&self, explanation: &Explanation) -> String {
+        let all = &explanation.denied_by;
+        let shown = if self.limit == 0 { all.len() } else { self.limit.min(all.len()) };
+        let mut text = String::new();
+        for denied in &all[..shown] {
+            text += &format!("\nit cannot be: {}\n", denied.why);
+            text += &format!("  constraint of confidence {:.3}: {}\n", denied.confidence, denied.constraint);
+        }
+        text + &more(all.len() - shown, ["constraint denies it", "constraints deny it"])
     }
 
     /// How likely the fact is, by what, and whether it is known.
@@ -173,8 +186,8 @@ impl Explain {
 fn more(count: usize, [one, several]: [&str; 2]) -> String {
     match count {
         0 => String::new(),
-        1 => format!("  and 1 more that {one} (--limit 0 shows all)\n"),
-        _ => format!("  and {count} more that {several} (--limit 0 shows all)\n"),
+        1 => format!("  and 1 more {one} (--limit 0 shows all)\n"),
+        _ => format!("  and {count} more {several} (--limit 0 shows all)\n"),
     }
 }
 

@@ -4,6 +4,7 @@
 //! standard output, progress and messages to standard error.
 
 mod bars;
+mod check;
 mod complete;
 mod constraints;
 mod eval;
@@ -51,8 +52,7 @@ const EVERYWHERE: &str = "With every command";
                   glidr learn my-graph/ -o my.glidr        learn all predicates of your own graph\n  \
                   glidr rules my.glidr                     the best rules as logic\n  \
                   glidr predict my.glidr --target uncle --head Arthur\n\n\
-                  Exit codes: 0 done, 1 an error that the message names, 2 wrong usage, 130 stopped by a signal.\n\
-                  glidr COMMAND --help shows what a command does; --help-all shows its expert settings too.",
+                  Exit codes: 0 done, 1 an error, 2 wrong usage, 130 stopped. COMMAND --help-all shows all flags.",
     max_term_width = 100,
     disable_help_flag = true,
     disable_help_subcommand = true
@@ -86,6 +86,7 @@ enum Command {
     Explain(explain::Explain),
     Complete(complete::Complete),
     Constraints(constraints::Constraints),
+    Check(check::Check),
     Solve(solve::Solve),
     Export(export::Export),
     Info(info::Info),
@@ -125,6 +126,7 @@ fn main() -> ExitCode {
         Command::Explain(explain) => explain.run(&output),
         Command::Complete(complete) => complete.run(&output),
         Command::Constraints(constraints) => constraints.run(&output),
+        Command::Check(check) => check.run(&output),
         Command::Solve(solve) => solve.run(&output),
         Command::Export(export) => export.run(&output),
         Command::Info(info) => info.run(&output),

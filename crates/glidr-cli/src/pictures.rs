@@ -22,52 +22,76 @@ pub fn draw(
     path: Option<&Path>,
     output: &Output,
 ) -> anyhow::Result<ExitCode> {
-    let pictures: Vec<Picture> = rules.iter().map(|shown| picture(shown, names)).collect();
-    let folder = match path {
-        Some(path) if format != Format::Svg || path.is_dir() || !is_svg(path) => path,
-        path => return put(&one_text(format, &pictures, output)?, path, output),
+    let about = rules.iter().map(|shown| names.predicates.name(shown.rule.target).to_owned());
+    let pictures = rules.iter().map(|shown| picture(shown, names));
+    let drawn = Drawn {
+        kind: "rule",
+        is_svg: format == Format::Svg,
+        about: about.collect(),
+        pictures: pictures.collect(),
     };
-    std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
-    let ending = if format == Format::Svg { "svg" } else { "dot" };
-    for (place, (shown, picture)) in rules.iter().zip(&pictures).enumerate() {
-        let target = names.predicates.name(shown.rule.target).chars().take(60);
-        let target: String = target.map(|sign| if sign.is_alphanumeric() { sign } else { '-' }).collect();
-        let path = folder.join(format!("{:03}-{target}.{ending}", place + 1));
-        write_file(&path, text(format, picture))?;
-    }
-    let mut said = format!("wrote {}", counted(pictures.len(), "picture"));
-    if format == Format::Svg && pictures.len() > 1 {
-        write_file(&folder.join("sheet.svg"), sheet(&pictures[..pictures.len().min(ON_SHEET)]))?;
-        said += " and sheet.svg";
-    }
-    output.say(&said);
-    Ok(ExitCode::SUCCESS)
+    drawn.write(path, output)
 }
 
-/// One rule's picture, or a sheet of the first.
-fn one_text(format: Format, pictures: &[Picture], output: &Output) -> anyhow::Result<String> {
-    match pictures {
-        [one] => Ok(text(format, one)),
-        [_, ..] if format == Format::Svg => {
-            let shown = pictures.len().min(ON_SHEET);
-            if shown < pictures.len() {
-                output.say(&format!("a sheet of the first {shown} of {}", counted(pictures.len(), "rule")));
-            }
-            Ok(sheet(&pictures[..shown]))
+/// Pictures that are to be written.
+pub struct Drawn {
+    /// What they show.
+    pub kind: &'static str,
+    /// Whether as SVG or for Graphviz.
+    pub is_svg: bool,
+    /// The predicate that each is about.
+    pub about: Vec<String>,
+    pub pictures: Vec<Picture>,
+}
+
+impl Drawn {
+    /// Writes them into a folder; one, or the first on one sheet, to a file or to standard output.
+    pub fn write(&self, path: Option<&Path>, output: &Output) -> anyhow::Result<ExitCode> {
+        let folder = match path {
+            Some(path) if !self.is_svg || path.is_dir() || !is_svg(path) => path,
+            path => return put(&self.one_text(output)?, path, output),
+        };
+        std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+        let ending = if self.is_svg { "svg" } else { "dot" };
+        for (place, (about, picture)) in self.about.iter().zip(&self.pictures).enumerate() {
+            let signs = about.chars().take(60);
+            let about: String = signs.map(|sign| if sign.is_alphanumeric() { sign } else { '-' }).collect();
+            let path = folder.join(format!("{:03}-{about}.{ending}", place + 1));
+            write_file(&path, self.text(picture))?;
         }
-        _ => anyhow::bail!(
-            "{} are no single picture: name a folder for them with -o",
-            counted(pictures.len(), "rule")
-        ),
+        let mut said = format!("wrote {}", counted(self.pictures.len(), "picture"));
+        if self.is_svg && self.pictures.len() > 1 {
+            let shown = self.pictures.len().min(ON_SHEET);
+            write_file(&folder.join("sheet.svg"), sheet(&self.pictures[..shown]))?;
+            said += " and sheet.svg";
+        }
+        output.say(&said);
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// One picture, or a sheet of the first.
+    fn one_text(&self, output: &Output) -> anyhow::Result<String> {
+        let all = counted(self.pictures.len(), self.kind);
+        match &self.pictures[..] {
+            [one] => Ok(self.text(one)),
+            [_, ..] if self.is_svg => {
+                let shown = self.pictures.len().min(ON_SHEET);
+                if shown < self.pictures.len() {
+                    output.say(&format!("a sheet of the first {shown} of {all}"));
+                }
+                Ok(sheet(&self.pictures[..shown]))
+            }
+            _ => anyhow::bail!("{all} are no single picture: name a folder for them with -o"),
+        }
+    }
+
+    fn text(&self, picture: &Picture) -> String {
+        if self.is_svg { picture.svg() } else { picture.dot() }
     }
 }
 
 fn is_svg(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("svg"))
-}
-
-fn text(format: Format, picture: &Picture) -> String {
-    if format == Format::Svg { picture.svg() } else { picture.dot() }
 }
 
 /// A rule's picture, with what was counted of it.

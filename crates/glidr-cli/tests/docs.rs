@@ -1,4 +1,4 @@
-//! The pages a newcomer reads: every command of the README, the guide and docs/export.md is run, and prints what the page
+//! The pages a newcomer reads: every command of the README, the guide, docs/export.md and docs/constraints.md is run, and prints what the page
 //! says. `tools/engines` installs the sqlite3 that the last of these calls.
 //!
 //! A block of ```` ```console ```` holds commands after `$ ` and below each what it prints. All blocks of a page run in one
@@ -22,6 +22,7 @@ fn pages(root: &Path) -> Vec<PathBuf> {
     let mut pages: Vec<PathBuf> = guide.map(|page| page.expect("a page").path()).collect();
     pages.push(root.join("README.md"));
     pages.push(root.join("docs/export.md"));
+    pages.push(root.join("docs/constraints.md"));
     pages.sort();
     pages
 }

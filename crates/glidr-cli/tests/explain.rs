@@ -274,3 +274,28 @@ fn an_unlikely_fact_and_an_unknown_name_get_a_plain_answer() {
         assert!(output.stdout.is_empty(), "{name}");
     }
 }
+
+#[test]
+fn a_pair_that_a_constraint_denies_is_told_why_in_a_sentence() {
+    let folder = tempfile::tempdir().expect("a folder to work in");
+    fs::write(folder.path().join("my.constraints"), ":- nephew(X, Y), niece(X, Y).\n").expect("a small file");
+    glidr(
+        folder.path(),
+        "learn -o m.glidr --method search --target nephew,niece --constraints my.constraints",
+    );
+    let known = "niece(Charlotte, Colin)";
+    let arguments = "explain m.glidr --target nephew --head Charlotte --tail Colin";
+    let facts = background();
+    let fact = facts.iter().find(|fact| fact[0] == "niece").expect("a known niece");
+    let arguments = arguments.replace("Charlotte", &fact[1]).replace("Colin", &fact[2]);
+    let known = known.replace("Charlotte", &fact[1]).replace("Colin", &fact[2]);
+    let told = glidr(folder.path(), &arguments);
+    let why = format!("{known} is known, and no pair has both nephew and niece");
+    let sentence =
+        format!("it cannot be: {why}\n  constraint of confidence 1.000: :- nephew(X, Y), niece(X, Y).\n");
+    assert!(told.contains(&sentence), "{told}");
+    let denied = &json(folder.path(), &arguments)["denied_by"];
+    assert_eq!(denied[0]["why"], why.as_str(), "{denied}");
+    assert_eq!(denied[0]["constraint"], ":- nephew(X, Y), niece(X, Y).");
+    assert_eq!(denied[0]["facts"][0], serde_json::json!(fact), "{denied}");
+}

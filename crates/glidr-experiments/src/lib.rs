@@ -4,6 +4,7 @@
 //! In: an [`Experiment`], a [`Plan`] and [`Choices`] that shorten it. Out: a [`Report`]. Paper:
 //! `tab:metrics`, `fig:mislabeling`, `fig:rule_length`, `tab:rules`.
 
+mod check;
 #[cfg(feature = "digits")]
 pub mod digits;
 mod few;
@@ -13,6 +14,7 @@ mod job;
 mod model_store;
 mod plan;
 mod published;
+mod recovered;
 mod report;
 mod rules;
 mod scaling;
@@ -50,11 +52,15 @@ pub enum Experiment {
     Beyond,
     /// MRR as more rules of each predicate are kept.
     Few,
+    /// Mislabelled facts among the most suspicious.
+    Check,
+    /// Planted constraints that are learned again.
+    Constraints,
 }
 
 impl Experiment {
     /// All of them.
-    pub const ALL: [Experiment; 8] = [
+    pub const ALL: [Experiment; 10] = [
         Experiment::Completion,
         Experiment::Noise,
         Experiment::Variables,
@@ -63,11 +69,24 @@ impl Experiment {
         Experiment::Scaling,
         Experiment::Beyond,
         Experiment::Few,
+        Experiment::Check,
+        Experiment::Constraints,
     ];
 
     /// Its name, which is also that of its files.
     pub fn name(self) -> &'static str {
-        ["completion", "noise", "variables", "rules", "inductive", "scaling", "beyond", "few"][self as usize]
+        [
+            "completion",
+            "noise",
+            "variables",
+            "rules",
+            "inductive",
+            "scaling",
+            "beyond",
+            "few",
+            "check",
+            "constraints",
+        ][self as usize]
     }
 
     /// The plan that is built in.
@@ -81,6 +100,8 @@ impl Experiment {
             Experiment::Scaling => include_str!("../plans/scaling.toml"),
             Experiment::Beyond => include_str!("../plans/beyond.toml"),
             Experiment::Few => include_str!("../plans/few.toml"),
+            Experiment::Check => include_str!("../plans/check.toml"),
+            Experiment::Constraints => include_str!("../plans/constraints.toml"),
         }
     }
 
@@ -99,6 +120,8 @@ impl Experiment {
         match self {
             Experiment::Rules => rules::run(plan, choices, &mut store, learner, watch),
             Experiment::Few => few::run(plan, choices, &mut store, watch),
+            Experiment::Check => check::run(plan, choices, &mut store, watch),
+            Experiment::Constraints => recovered::run(plan, choices, &mut store, watch),
             Experiment::Scaling => scaling::run(plan, choices, &mut store, watch),
             _ => {
                 let jobs = grid::jobs(plan, choices)?;

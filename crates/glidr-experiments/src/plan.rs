@@ -293,6 +293,14 @@ mod tests {
                         assert_eq!(again::<crate::few::Curve>(result), *result, "{place}");
                         continue;
                     }
+                    Experiment::Constraints => {
+                        assert_eq!(again::<crate::recovered::Recovered>(result), *result, "{place}");
+                        continue;
+                    }
+                    Experiment::Check => {
+                        assert_eq!(again::<crate::check::Detected>(result), *result, "{place}");
+                        continue;
+                    }
                     Experiment::Rules => {
                         assert_eq!(again::<crate::rules::RulesResult>(result), *result, "{place}");
                     }

@@ -123,6 +123,23 @@ fn scaling_measures_in_a_process_of_its_own_and_fits_slopes() {
 }
 
 #[test]
+fn check_counts_mislabelled_facts_among_the_most_suspicious() {
+    let value = repeats("check", "--data families --seeds 0,1", &[]);
+    let found = &value["units"][0]["found"];
+    assert!(
+        found["wrong"].as_u64() <= found["facts"].as_u64() && found["facts"].as_u64() > Some(50),
+        "{found}"
+    );
+}
+
+#[test]
+fn constraints_are_planted_and_learned_again() {
+    let value = repeats("constraints", "--seeds 0,1 --points 1", &[]);
+    let confidences = value["units"][0]["recovered"]["confidences"].as_array().expect("a list");
+    assert!(confidences.iter().all(|confidence| confidence.as_f64() > Some(0.8)), "{confidences:?}");
+}
+
+#[test]
 fn what_cannot_be_run_is_told_by_name() {
     let folder = folder();
     let none = run(folder.path(), "noise --data families --done -o none");
@@ -138,7 +155,19 @@ fn what_cannot_be_run_is_told_by_name() {
     fs::write(folder.path().join("bad.toml"), "sedes = [1]\n").expect("a small file");
     assert!(said("noise -o out --plan bad.toml").contains("sedes"));
     let help = stdout(&run(folder.path(), "--help"));
-    for name in ["completion", "noise", "variables", "rules", "inductive", "scaling", "beyond", "digits"] {
+    for name in [
+        "completion",
+        "noise",
+        "variables",
+        "rules",
+        "inductive",
+        "scaling",
+        "beyond",
+        "few",
+        "check",
+        "constraints",
+        "digits",
+    ] {
         assert!(help.contains(name), "{name} is missing from:\n{help}");
     }
     let plan = stdout(&run(folder.path(), "noise --print-plan"));

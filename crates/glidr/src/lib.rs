@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod check;
 mod constraint;
 mod error;
 mod evaluate;
@@ -33,6 +34,9 @@ pub use util::progress::{Progress, SearchStep, Stage};
 /// The rooms of the library, for the crates and tests beside it. Nothing here is promised to stay.
 #[doc(hidden)]
 pub mod internals {
+    pub mod check {
+        pub use crate::check::*;
+    }
     pub mod constraint {
         pub use crate::constraint::*;
     }

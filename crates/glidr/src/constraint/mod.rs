@@ -8,7 +8,9 @@ mod conflicts;
 mod kept;
 mod learn;
 mod links;
+mod paths;
 mod refusals;
+mod sentence;
 mod text;
 
 use std::fmt;
@@ -16,6 +18,7 @@ use std::fmt;
 pub use conflicts::Conflict;
 pub use kept::{Checked, KeptConstraint, KeptConstraints};
 pub use learn::learn_constraints;
+pub(crate) use paths::{PathNumber, ShortPaths};
 pub use refusals::Refusals;
 use serde::{Deserialize, Serialize};
 

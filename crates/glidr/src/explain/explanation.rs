@@ -126,6 +126,8 @@ pub struct Denied {
     pub constraint: String,
     /// How sure it is.
     pub confidence: f64,
+    /// Why the pair cannot be, in one sentence.
+    pub why: String,
     /// The facts that it cannot be true beside: a predicate and its ends. None where it contradicts the constraint alone.
     pub facts: Vec<[String; 3]>,
 }

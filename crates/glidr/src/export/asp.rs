@@ -11,7 +11,7 @@ pub(super) fn quoted(name: &str) -> String {
 }
 
 pub(super) fn rules(program: &Program) -> String {
-    let words = Words { names: program.names, quoted, sign: "" };
+    let words = Words { names: program.names, quoted, sign: "", relation: "derived" };
     let mut text = "% rule(Rule, Confidence, Text): numbers with a point are texts here.\n".to_owned();
     for (place, (rule, number)) in program.rules.iter().enumerate() {
         let shown = quoted(&rule.show(program.names));

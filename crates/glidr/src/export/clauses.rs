@@ -31,6 +31,8 @@ pub(super) struct Words<'a> {
     pub quoted: fn(&str) -> String,
     /// Stands before every variable.
     pub sign: &'static str,
+    /// What holds of that which a rule derives.
+    pub relation: &'static str,
 }
 
 /// A body that must have several groundings: each is a fact `way1(Rule, X, Y, Z1)`, `way2(Rule, X, Y, Z1, Z2)`, …
@@ -83,7 +85,8 @@ impl Words<'_> {
 
     pub fn head(&self, number: usize, rule: &Rule) -> String {
         let target = (self.quoted)(self.names.predicates.name(rule.target));
-        format!("derived({number}, {}, {target}, {})", self.term(Term::X), self.term(Term::Y))
+        let relation = self.relation;
+        format!("{relation}({number}, {}, {target}, {})", self.term(Term::X), self.term(Term::Y))
     }
 
     /// The clauses of a rule where a body can hold no *or*: each disjunction is a relation of its own,

@@ -14,6 +14,7 @@
 
 mod asp;
 mod clauses;
+mod constraints;
 mod datalog;
 mod prolog;
 mod souffle;
@@ -24,6 +25,7 @@ mod table;
 use std::io::Write;
 
 use clauses::Words;
+pub use constraints::{ConstraintDialect, ConstraintProgram};
 pub use sparql::n_triple;
 pub use sql::FactTable;
 pub use table::{csv_facts, csv_field, csv_rules, json_facts, rule_value};

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use super::{Known, Program, Words, clauses, counted, free_ends};
+use crate::rule::Rule;
 
 /// An atom: in single quotes, where quotes and backslashes have a backslash and signs that cannot be
 /// seen are written by their number.
@@ -18,7 +19,7 @@ pub(super) fn quoted(name: &str) -> String {
 }
 
 pub(super) fn rules(program: &Program) -> String {
-    let words = Words { names: program.names, quoted, sign: "" };
+    let words = Words { names: program.names, quoted, sign: "", relation: "derived" };
     let mut text = ":- encoding(utf8).\n:- style_check(-singleton).\n\n".to_owned();
     text += "% rule(Rule, Confidence, Text).\n";
     for (place, (rule, number)) in program.rules.iter().enumerate() {
@@ -27,13 +28,7 @@ pub(super) fn rules(program: &Program) -> String {
     }
     text += "\n% derived(Rule, Head, Predicate, Tail).\n";
     for (place, (rule, _)) in program.rules.iter().enumerate() {
-        let mut body: Vec<String> = Vec::new();
-        for literal in rule.body() {
-            let atoms: Vec<String> = literal.atoms().iter().map(|atom| words.atom(*atom)).collect();
-            body.push(if atoms.len() == 1 { atoms.concat() } else { format!("( {} )", atoms.join(" ; ")) });
-        }
-        body.extend(free_ends(rule).into_iter().map(|end| format!("entity({})", words.term(end))));
-        let mut body = body.join(", ");
+        let mut body = body(rule, words).join(", ");
         if rule.min_groundings() > 1 {
             let own: Vec<String> = counted(rule)[2..].iter().map(|&term| words.term(term)).collect();
             body = format!(
@@ -45,6 +40,17 @@ pub(super) fn rules(program: &Program) -> String {
         text += &format!("{} :- {body}.\n", words.head(place + 1, rule));
     }
     text
+}
+
+/// The goals of a rule's body.
+pub(super) fn body(rule: &Rule, words: Words) -> Vec<String> {
+    let mut body: Vec<String> = Vec::new();
+    for literal in rule.body() {
+        let atoms: Vec<String> = literal.atoms().iter().map(|atom| words.atom(*atom)).collect();
+        body.push(if atoms.len() == 1 { atoms.concat() } else { format!("( {} )", atoms.join(" ; ")) });
+    }
+    body.extend(free_ends(rule).into_iter().map(|end| format!("entity({})", words.term(end))));
+    body
 }
 
 pub(super) fn facts(known: &Known, out: &mut dyn Write) -> io::Result<()> {

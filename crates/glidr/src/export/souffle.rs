@@ -11,7 +11,7 @@ pub(super) fn quoted(name: &str) -> String {
 }
 
 pub(super) fn rules(program: &Program) -> String {
-    let words = Words { names: program.names, quoted, sign: "" };
+    let words = Words { names: program.names, quoted, sign: "", relation: "derived" };
     let mut text = ".decl rule(rule: number, confidence: float, text: symbol)\n\
         .decl either(rule: number, literal: number, a: symbol, b: symbol)\n\
         .decl derived(rule: number, head: symbol, predicate: symbol, tail: symbol)\n\

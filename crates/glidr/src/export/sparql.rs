@@ -4,7 +4,7 @@
 use std::io::{self, Write};
 
 use super::{Known, Program, comment, constant, counted, free_ends, percent, variable};
-use crate::rule::{Atom, RuleNames, Term};
+use crate::rule::{Atom, Rule, RuleNames, Term};
 
 const TYPE: &str = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>";
 const LABEL: &str = "<http://www.w3.org/2000/01/rdf-schema#label>";
@@ -27,7 +27,7 @@ pub(super) fn quoted(kind: &str, name: &str) -> String {
 }
 
 /// A text in double quotes.
-fn literal(text: &str) -> String {
+pub(super) fn literal(text: &str) -> String {
     let letter = |sign: char| match sign {
         '"' | '\\' => format!("\\{sign}"),
         sign if sign.is_control() => format!("\\u{:04X}", sign as u32),
@@ -62,6 +62,22 @@ fn pattern(atom: Atom, names: RuleNames) -> String {
     }
 }
 
+/// The patterns of a rule's body.
+pub(super) fn body(rule: &Rule, names: RuleNames) -> Vec<String> {
+    let mut body: Vec<String> = Vec::new();
+    for literal in rule.body() {
+        let atoms: Vec<String> = literal.atoms().iter().map(|atom| pattern(*atom, names)).collect();
+        body.push(if atoms.len() == 1 {
+            format!("{} .", atoms.concat())
+        } else {
+            format!("{{ {} }}", atoms.join(" } UNION { "))
+        });
+    }
+    let free = free_ends(rule).into_iter();
+    body.extend(free.map(|end| format!("{} a <urn:glidr:Entity> .", term(end, names))));
+    body
+}
+
 pub(super) fn rules(program: &Program) -> String {
     let names = program.names;
     let mut text = String::new();
@@ -73,18 +89,7 @@ pub(super) fn rules(program: &Program) -> String {
             "INSERT DATA {{ GRAPH <urn:glidr:rules> {{ {graph} <urn:glidr:confidence> {number:.6} ; {LABEL} {} }} }} ;\n",
             literal(&shown)
         );
-        let mut body: Vec<String> = Vec::new();
-        for literal in rule.body() {
-            let atoms: Vec<String> = literal.atoms().iter().map(|atom| pattern(*atom, names)).collect();
-            body.push(if atoms.len() == 1 {
-                format!("{} .", atoms.concat())
-            } else {
-                format!("{{ {} }}", atoms.join(" } UNION { "))
-            });
-        }
-        body.extend(
-            free_ends(rule).into_iter().map(|end| format!("{} a <urn:glidr:Entity> .", term(end, names))),
-        );
+        let body = body(rule, names);
         let target = quoted("predicate", names.predicates.name(rule.target));
         text += &format!("INSERT {{ GRAPH {graph} {{ ?X {target} ?Y }} }}\n");
         let mut body = body.join(" ");

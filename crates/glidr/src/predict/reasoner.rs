@@ -324,9 +324,11 @@ impl<'a> Reasoner<'a> {
             denied_by.push(Denied {
                 constraint: kept.constraint.show(names),
                 confidence: kept.constraint.confidence,
+                why: kept.constraint.denial.sentence(fact, &against, names),
                 facts: against.iter().map(named).collect(),
             });
         }
+        denied_by.sort_by(|a, b| b.confidence.total_cmp(&a.confidence));
         Ok(denied_by)
     }
 

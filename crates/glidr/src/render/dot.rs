@@ -33,7 +33,11 @@ pub(super) fn write(picture: &Picture) -> String {
         text += "];\n";
     }
     for arrow in &picture.arrows {
-        let style = if arrow.is_conclusion { ", style=dashed" } else { "" };
+        let style = match (arrow.is_conclusion, picture.is_denial) {
+            (true, false) => ", style=dashed",
+            (true, true) => ", style=dashed, color=red, fontcolor=red",
+            (false, _) => "",
+        };
         text += &format!("  n{} -> n{} [label={}{style}];\n", arrow.from, arrow.to, lines(&arrow.label));
     }
     text + "}\n"

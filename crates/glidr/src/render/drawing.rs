@@ -234,7 +234,8 @@ fn labels(picture: &Picture, curves: &[Curve], lines: &[Vec<Point>], taken: &[Ta
             }
         }
         covered += count;
-        let class = if arrow.is_conclusion { "conclusion" } else { "arrow" };
+        let conclusion = if picture.is_denial { "never" } else { "conclusion" };
+        let class = if arrow.is_conclusion { conclusion } else { "arrow" };
         labels.push(Words { class, lines: text, middle });
     }
     (labels, covered)

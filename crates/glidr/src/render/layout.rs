@@ -162,6 +162,7 @@ mod tests {
             arrows: [(0, 1)].into_iter().chain(path).map(arrow).collect(),
             notes: Vec::new(),
             measures: None,
+            is_denial: false,
         };
         let [few, _] = arrangements(&picture);
         assert!(few[0].cost(&picture) < CROSSING, "{:?}", few[0].order);

@@ -1,9 +1,10 @@
 //! A rule as a picture: variables as nodes, literals as labelled arrows, properties at their node, the conclusion as a
 //! dashed arrow.
 //!
-//! In: a [`Rule`]. Out: [`Picture`], written as SVG or as DOT for Graphviz, alone or on a [`sheet`]. Paper:
+//! In: a [`Rule`], or a constraint. Out: [`Picture`], written as SVG or as DOT for Graphviz, alone or on a [`sheet`]. Paper:
 //! `fig:agngiya-graph`.
 
+mod denial;
 mod dot;
 mod drawing;
 mod geometry;
@@ -31,6 +32,8 @@ pub struct Picture {
     pub notes: Vec<String>,
     /// What is counted of the rule.
     pub measures: Option<String>,
+    /// Whether the first arrow is no conclusion, but what never holds beside the others.
+    pub is_denial: bool,
 }
 
 /// A variable or a constant.
@@ -53,7 +56,7 @@ pub struct Arrow {
     pub to: usize,
     /// Its predicates, joined by *or*; one that holds the other way round is marked ⁻¹.
     pub label: String,
-    /// Whether it is what the rule concludes.
+    /// Whether it is what the rule concludes; of a constraint, what it denies.
     pub is_conclusion: bool,
 }
 
@@ -66,6 +69,7 @@ impl Picture {
             arrows: Vec::new(),
             notes: Vec::new(),
             measures: None,
+            is_denial: false,
         };
         let (from, to) = (picture.node(Term::X, names), picture.node(Term::Y, names));
         let label = names.predicates.name(rule.target).to_owned();
@@ -220,7 +224,8 @@ pub(crate) mod tests {
                         all.push(arrow(from, to, label, false));
                     }
                 }
-                Picture { text: "a rule".into(), nodes, arrows: all, notes: Vec::new(), measures: None }
+                let (text, notes, measures) = ("a rule".into(), Vec::new(), None);
+                Picture { text, nodes, arrows: all, notes, measures, is_denial: false }
             })
         })
     }

@@ -8,13 +8,16 @@ use super::text::LINE;
 /// What texts and lines look like, and the tips of arrows.
 pub(super) const STYLE: &str = "  <style>text { font: 13px Helvetica, Arial, sans-serif; text-anchor: middle; fill: #222 } \
     .own { font-style: italic; fill: #456 } .node { font-weight: bold } .below { fill: #555 } \
-    .conclusion { fill: #1f5fae } path { fill: none; stroke: #555; stroke-width: 1.4 } \
-    path.conclusion { fill: none; stroke: #1f5fae; stroke-width: 1.8; stroke-dasharray: 7 5 } .paper { fill: #fff } \
+    .conclusion { fill: #1f5fae } .never { fill: #b3261e } path { fill: none; stroke: #555; stroke-width: 1.4 } \
+    path.conclusion { fill: none; stroke: #1f5fae; stroke-width: 1.8; stroke-dasharray: 7 5 } \
+    path.never { fill: none; stroke: #b3261e; stroke-width: 1.8; stroke-dasharray: 7 5 } .paper { fill: #fff } \
     circle, rect.node { fill: #f4f6fa; stroke: #333; stroke-width: 1.4 } .end { fill: #dfe9fb }</style>\n\
     \x20 <defs><marker id=\"tip\" viewBox=\"0 0 10 10\" refX=\"9\" refY=\"5\" markerWidth=\"8\" markerHeight=\"8\" \
     markerUnits=\"userSpaceOnUse\" orient=\"auto\"><path d=\"M0 0 L10 5 L0 10 z\" style=\"fill: #555; stroke: none\"/></marker>\
     <marker id=\"end\" viewBox=\"0 0 10 10\" refX=\"9\" refY=\"5\" markerWidth=\"10\" markerHeight=\"10\" \
     markerUnits=\"userSpaceOnUse\" orient=\"auto\"><path d=\"M0 0 L10 5 L0 10 z\" style=\"fill: #1f5fae; stroke: none\"/>\
+    </marker><marker id=\"never\" viewBox=\"0 0 10 10\" refX=\"9\" refY=\"5\" markerWidth=\"10\" markerHeight=\"10\" \
+    markerUnits=\"userSpaceOnUse\" orient=\"auto\"><path d=\"M0 0 L10 5 L0 10 z\" style=\"fill: #b3261e; stroke: none\"/>\
     </marker></defs>\n";
 
 /// A text as XML has it; signs that XML cannot hold are replaced.
@@ -70,7 +73,11 @@ pub(super) fn write(picture: &Picture) -> String {
 pub(super) fn content(picture: &Picture, drawing: &Drawing) -> String {
     let mut text = String::new();
     for (arrow, [a, b, c]) in picture.arrows.iter().zip(&drawing.curves) {
-        let (class, tip) = if arrow.is_conclusion { (" class=\"conclusion\"", "end") } else { ("", "tip") };
+        let (class, tip) = match (arrow.is_conclusion, picture.is_denial) {
+            (true, false) => (" class=\"conclusion\"", "end"),
+            (true, true) => (" class=\"never\"", "never"),
+            (false, _) => ("", "tip"),
+        };
         text += &format!(
             "  <path{class} d=\"M{:.1} {:.1} Q{:.1} {:.1} {:.1} {:.1}\" marker-end=\"url(#{tip})\"/>\n",
             a.0, a.1, b.0, b.1, c.0, c.1

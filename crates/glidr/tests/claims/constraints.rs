@@ -145,7 +145,7 @@ proptest! {
 }
 
 /// Family trees of three generations: every couple has three children, who are siblings. Grandfathers know who is older.
-fn trees(families: u32) -> Dataset {
+pub fn trees(families: u32) -> Dataset {
     let mut lines = String::new();
     for n in 0..families {
         let mut fact = |head: &str, predicate: &str, tail: &str| {

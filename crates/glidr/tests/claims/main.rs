@@ -4,6 +4,7 @@
 mod adjoint;
 mod blending;
 mod calibrating;
+mod checking;
 mod constraints;
 mod digests;
 mod learning;

@@ -35,6 +35,10 @@ pub enum Study {
     Beyond(Flags),
     /// MRR as more rules of each predicate are kept: chosen together, and the most confident
     Few(Flags),
+    /// Mislabelled facts among the most suspicious: precision and recall
+    Check(Flags),
+    /// Planted constraints that are learned again, as facts are mislabelled
+    Constraints(Flags),
 }
 
 /// What all studies have in common.
@@ -98,6 +102,8 @@ impl Study {
             Study::Scaling(flags) => (Experiment::Scaling, flags),
             Study::Beyond(flags) => (Experiment::Beyond, flags),
             Study::Few(flags) => (Experiment::Few, flags),
+            Study::Check(flags) => (Experiment::Check, flags),
+            Study::Constraints(flags) => (Experiment::Constraints, flags),
         };
         if flags.print_plan {
             return output.write(experiment.plan());

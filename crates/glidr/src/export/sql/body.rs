@@ -14,7 +14,7 @@ struct Part {
 
 /// What queries are written with.
 #[derive(Clone, Copy)]
-pub(super) struct Query<'a> {
+pub(in super::super) struct Query<'a> {
     pub names: RuleNames<'a>,
     pub table: &'a FactTable,
 }

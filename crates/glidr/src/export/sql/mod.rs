@@ -12,8 +12,8 @@ pub use fact_table::FactTable;
 
 pub(super) use self::facts::facts;
 use super::{Program, comment};
-use body::Query;
-use text::quoted;
+pub(super) use body::Query;
+pub(super) use text::quoted;
 
 /// Queries of one UNION: `SQLite` takes 500.
 const QUERIES: usize = 100;
@@ -55,7 +55,7 @@ fn derived(program: &Program, table: &FactTable) -> String {
 }
 
 /// Queries as one; many are put in groups.
-fn union(queries: &[String]) -> String {
+pub(super) fn union(queries: &[String]) -> String {
     if queries.is_empty() {
         return "SELECT 0 AS rule, '' AS head, '' AS predicate, '' AS tail WHERE 1 = 0".into();
     }

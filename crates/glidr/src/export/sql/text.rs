@@ -5,7 +5,7 @@ const BACKSLASH: &str = r"substr('\\', 1, 1)";
 
 /// A name as an SQL expression. Quotes are doubled. A backslash is cut out of a text of two, and `${`, which Spark
 /// would replace, is put together.
-pub(super) fn quoted(name: &str) -> String {
+pub(in super::super) fn quoted(name: &str) -> String {
     let mut parts: Vec<String> = Vec::new();
     for (place, piece) in name.split('\\').enumerate() {
         if place > 0 {
