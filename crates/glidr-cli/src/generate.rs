@@ -22,7 +22,8 @@ use crate::output::{Output, counted};
 #[command(after_help = "Examples:\n  \
     glidr generate small/                           1000 entities, 8000 facts, five planted rules\n  \
     glidr learn small/ -o small.glidr --steps 300   learn them\n  \
-    glidr rules small.glidr --target loop           and compare with small/planted.rules")]
+    glidr rules small.glidr --target loop           and compare with small/planted.rules\n  \
+    glidr generate words/ --hierarchy --entities 40000   as large dictionaries are")]
 pub struct Generate {
     /// Where the graph goes: a new or empty folder
     folder: PathBuf,
@@ -60,6 +61,10 @@ pub struct Generate {
     /// The share of a planted target's facts in valid, and again in test [default: 0.1]
     #[arg(long, value_name = "SHARE", help_heading = EXPERT)]
     held_out: Option<f64>,
+    /// A hierarchy instead: classes below classes, their parts, members, instances and topics, about two
+    /// facts for each entity, with rules of up to five steps that mostly hold
+    #[arg(long, conflicts_with_all = ["predicates", "properties", "facts", "degree", "rules", "instances", "skew"])]
+    hierarchy: bool,
     /// Seed of every random choice [default: 0]
     #[arg(long, value_name = "SEED")]
     seed: Option<u64>,
@@ -126,6 +131,7 @@ impl Generate {
             noise: self.noise.unwrap_or(plain.noise),
             skew: self.skew.unwrap_or(plain.skew),
             held_out: self.held_out.unwrap_or(plain.held_out),
+            hierarchy: self.hierarchy || plain.hierarchy,
             seed: self.seed.unwrap_or(plain.seed),
         })
     }

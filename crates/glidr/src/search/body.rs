@@ -16,6 +16,12 @@ pub(super) type Step = u32;
 /// The step from every entity to itself: a pattern of it says that the entity is a constant.
 pub(super) const IDENTITY: Step = Step::MAX;
 
+/// Steps of a path, at most.
+pub(super) const MAX_STEPS: usize = 5;
+
+/// The steps of a path from X to Y; those that are not there are [`IDENTITY`].
+pub(super) type Walk = [Step; MAX_STEPS];
+
 /// What an end may have: a step that leads from it to a constant, or to anything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Pattern {
@@ -26,8 +32,8 @@ pub(super) struct Pattern {
 /// A body over X and Y.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Body {
-    /// Steps with at least so many groundings; a step that is not there is [`IDENTITY`].
-    Path([Step; 3], u32),
+    /// Steps with at least so many groundings.
+    Path(Walk, u32),
     /// A pattern of X alone.
     X(Pattern),
     /// A pattern of Y alone.
@@ -45,7 +51,7 @@ pub(super) enum Body {
 pub enum Kind {
     /// Paths of one or two steps, and rules of any other shape.
     Plain,
-    /// Similarity paths, and paths with several groundings at least.
+    /// Longer paths, and paths with several groundings at least.
     Derived,
     /// Endpoint patterns: nothing links X and Y.
     Pattern,
@@ -57,6 +63,13 @@ impl Kind {
 }
 
 impl Body {
+    /// The path of these steps.
+    pub fn path(steps: &[Step]) -> Self {
+        let mut walk = [IDENTITY; MAX_STEPS];
+        walk[..steps.len()].copy_from_slice(steps);
+        Body::Path(walk, 1)
+    }
+
     /// How many groundings it must have.
     pub fn min_groundings(self) -> u32 {
         if let Body::Path(_, min_groundings) = self { min_groundings } else { 1 }
@@ -71,7 +84,7 @@ impl Body {
     pub fn kind(self) -> Kind {
         match self {
             Body::X(_) | Body::Y(_) | Body::Both(..) => Kind::Pattern,
-            Body::Path([.., third], min_groundings) if third != IDENTITY || min_groundings > 1 => {
+            Body::Path([_, _, third, ..], min_groundings) if third != IDENTITY || min_groundings > 1 => {
                 Kind::Derived
             }
             Body::Path(..) | Body::General(_) => Kind::Plain,
@@ -80,7 +93,7 @@ impl Body {
 
     /// Whether it is a path of several steps.
     pub fn is_long_path(self) -> bool {
-        matches!(self, Body::Path([_, second, _], _) if second != IDENTITY)
+        matches!(self, Body::Path([_, second, ..], _) if second != IDENTITY)
     }
 }
 
@@ -175,8 +188,7 @@ impl<'a> Steps<'a> {
         let tail = direction == Direction::Tail;
         ends.keep(match body {
             Body::Path(steps, _) => {
-                let back = || [steps[2], steps[1], steps[0]].map(|step| self.inverse(step));
-                return ends.follow(self, if tail { steps } else { back() }, known, max_links);
+                return ends.follow(self, if tail { steps } else { self.reversed(steps) }, known, max_links);
             }
             Body::Y(pattern) if tail => self.holders(pattern),
             Body::X(pattern) if !tail => self.holders(pattern),
@@ -199,29 +211,61 @@ impl<'a> Steps<'a> {
             Some(constant) => !itself(pattern.step, entity, constant),
             None => self.from(pattern.step, entity).iter().any(|&to| !itself(pattern.step, entity, to)),
         };
-        let [first, second, third] = match body {
+        let walk = match body {
             Body::Path(steps, _) => steps,
             Body::X(x) => return u32::from(holds(x, head)),
             Body::Y(y) => return u32::from(holds(y, tail)),
             Body::Both(x, y) => return u32::from(holds(x, head) && holds(y, tail)),
             Body::General(_) => return cap,
         };
-        if ![first, second, third].iter().any(|&step| step == target.0 || step == self.inverse(target.0)) {
+        if !walk.iter().any(|&step| step == target.0 || step == self.inverse(target.0)) {
             return cap;
         }
-        let before = self.from(self.inverse(third), tail);
+        let path: Vec<Step> = walk.into_iter().take_while(|&step| step != IDENTITY).collect();
+        self.groundings_without(&path, head, tail, cap, &itself)
+    }
+
+    /// How many of the `cap` groundings that a path has between two entities do without the links left out.
+    fn groundings_without(
+        &self,
+        path: &[Step],
+        from: u32,
+        to: u32,
+        cap: u32,
+        left_out: &dyn Fn(Step, u32, u32) -> bool,
+    ) -> u32 {
+        let (first, rest) = path.split_first().expect("a path has a step");
+        let next = self.from(*first, from);
+        if rest.is_empty() {
+            return u32::from(next.binary_search(&to).is_ok() && !left_out(*first, from, to));
+        }
         let mut groundings = 0;
-        for &one in self.from(first, head).iter().filter(|&&one| !itself(first, head, one)) {
-            let next = self.from(second, one);
+        if let [last] = rest {
+            let before = self.from(self.inverse(*last), to);
             let (fewer, more) = if next.len() < before.len() { (next, before) } else { (before, next) };
-            for two in fewer.iter().filter(|two| more.binary_search(two).is_ok()) {
-                groundings += u32::from(!itself(second, one, *two) && !itself(third, *two, tail));
+            for &one in fewer.iter().filter(|one| more.binary_search(one).is_ok()) {
+                groundings += u32::from(!left_out(*first, from, one) && !left_out(*last, one, to));
                 if groundings >= cap {
-                    return groundings;
+                    break;
                 }
+            }
+            return groundings;
+        }
+        for &one in next.iter().filter(|&&one| !left_out(*first, from, one)) {
+            groundings += self.groundings_without(rest, one, to, cap - groundings, left_out);
+            if groundings >= cap {
+                break;
             }
         }
         groundings
+    }
+
+    /// The same path from Y to X.
+    pub fn reversed(&self, walk: Walk) -> Walk {
+        let mut back = [IDENTITY; MAX_STEPS];
+        let steps = walk.iter().rev().filter(|&&step| step != IDENTITY);
+        back.iter_mut().zip(steps).for_each(|(back, &step)| *back = self.inverse(step));
+        back
     }
 
     /// A path or pattern as a rule.
@@ -244,7 +288,7 @@ impl<'a> Steps<'a> {
         Rule::new(target, &literals).with_min_groundings(body.min_groundings())
     }
 
-    fn path_atoms(&self, steps: [Step; 3]) -> Vec<Atom> {
+    fn path_atoms(&self, steps: Walk) -> Vec<Atom> {
         let steps: Vec<Step> = steps.into_iter().filter(|&step| step != IDENTITY).collect();
         let term = |place: usize| match place {
             0 => Term::X,
@@ -281,9 +325,13 @@ mod tests {
             .into_iter()
             .chain([1, 4].map(|e| Pattern { step: IDENTITY, constant: Some(e) }))
             .collect();
-        let mut bodies: Vec<Body> = (0..6).map(|step| Body::Path([step, IDENTITY, IDENTITY], 1)).collect();
-        bodies.extend((0..108).map(|n| Body::Path([n / 6 % 6, n % 6, IDENTITY], 1 + n / 36)));
-        bodies.extend((0..864).map(|n| Body::Path([n / 36 % 6, n / 6 % 6, n % 6], 1 + n / 216)));
+        let mut bodies: Vec<Body> = (0..6).map(|step| Body::path(&[step])).collect();
+        let path = |steps: &[Step], min_groundings| Body::path(steps).with_min_groundings(min_groundings);
+        bodies.extend((0..108).map(|n| path(&[n / 6 % 6, n % 6], 1 + n / 36)));
+        bodies.extend((0..864).map(|n| path(&[n / 36 % 6, n / 6 % 6, n % 6], 1 + n / 216)));
+        bodies.extend((0..99).map(|n| path(&[n / 36 % 6, n / 6 % 6, n % 6, n / 9 % 6], 1 + n % 4)));
+        bodies
+            .extend((0..99).map(|n| path(&[n / 36 % 6, n / 6 % 6, n % 6, n / 9 % 6, n / 5 % 6], 1 + n % 4)));
         bodies.extend(patterns.iter().flat_map(|&x| patterns.iter().map(move |&y| Body::Both(x, y))));
         bodies.extend(patterns.iter().map(|&pattern| Body::X(pattern)));
         bodies.extend(patterns.iter().map(|&pattern| Body::Y(pattern)));

@@ -243,7 +243,7 @@ mod tests {
     use super::*;
     use crate::graph::Names;
     use crate::rule::{Atom, Literal, Rule, Term};
-    use crate::search::body::{Body, IDENTITY};
+    use crate::search::body::Body;
     use crate::search::evaluate::Label;
     use crate::search::evaluate::test_samples::small_sample;
     use crate::search::select::{Conjunctions, Counting, Single};
@@ -257,7 +257,7 @@ mod tests {
         let is_answer = |candidate: &u32| sample.labels[*candidate as usize] == Label::Answer;
         let answers: Vec<u32> = (0..sample.labels.len() as u32).filter(is_answer).collect();
         let kind = Kind::Plain;
-        let body = Body::Path([0, IDENTITY, IDENTITY], 1);
+        let body = Body::path(&[0]);
         let single = vec![Single { kind, confidence: 0.5.into(), fires: answers, rule: rule(0), body }];
         let counting = Counting { candidates: sample.labels.len(), training: Default::default() };
         let none = Conjunctions { max: 0, of: 0, min_support: 1, smoothing: 1.0 };

@@ -1,6 +1,6 @@
 //! The ends that a body goes to from a known one, each with its groundings.
 
-use super::body::{IDENTITY, Step, Steps};
+use super::body::{IDENTITY, Steps, Walk};
 
 /// The ends that go with a known one.
 pub(super) struct Ends<'w> {
@@ -49,7 +49,7 @@ impl<'w> Ends<'w> {
     }
 
     /// Follows steps from an entity; false if they have more than `max_links` links.
-    pub fn follow(&mut self, steps: &'w Steps, path: [Step; 3], known: u32, max_links: usize) -> bool {
+    pub fn follow(&mut self, steps: &'w Steps, path: Walk, known: u32, max_links: usize) -> bool {
         self.keep(&[]);
         self.near.clear();
         self.near.push((known, 1));

@@ -39,7 +39,7 @@ use crate::solve::{Ended, Limits, Solver};
 use crate::util::progress::Progress;
 
 /// Grows whenever the same settings find other rules: figures kept from an older one are no longer of this search.
-pub const REVISION: u32 = 8;
+pub const REVISION: u32 = 9;
 
 /// Where bodies are evaluated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -74,6 +74,8 @@ pub struct Search {
     pub max_conjunctions: usize,
     /// Paths of one or two steps that are counted, at most; those that link most facts first.
     pub max_paths: usize,
+    /// Steps of a path, at most, 3 to 5 where the graph is sparse enough to walk them; with 2 there are none.
+    pub max_steps: usize,
     /// Whether similarity paths of three steps are counted.
     pub similarity_paths: bool,
     /// Whether paths are also counted with several groundings at least.
@@ -115,6 +117,7 @@ impl Default for Search {
             max_pool: 1200,
             max_conjunctions: 500,
             max_paths: 1250,
+            max_steps: 5,
             similarity_paths: true,
             min_groundings: true,
             max_patterns: 200,

@@ -8,7 +8,7 @@ use rand::seq::SliceRandom;
 use super::body::Body;
 use super::choose::Tried;
 use super::evaluate::{Counts, Effort, Evaluator, Exact, Facts, Label, QuerySample, Sampled};
-use super::propose::{MaxPatterns, Parent, local_search, paths, patterns, similarity_paths};
+use super::propose::{MaxPatterns, Parent, local_search, long_paths, paths, patterns, similarity_paths};
 use super::schedule::Told;
 use super::select::{Conjunctions, Counted, Counting, Pool, Single, best};
 use super::{Context, Evaluated};
@@ -33,6 +33,8 @@ const FACTS_PER_RULE: usize = 60;
 const CONJOINED: usize = 800;
 /// The groundings that a path of several steps is counted with, at least.
 const MIN_GROUNDINGS: [u32; 8] = [1, 2, 3, 5, 9, 20, 50, 150];
+/// Of long paths so many are tried for each that is counted.
+const LONG_TRIED: usize = 4;
 /// A rule of local search is first counted on about so many queries.
 const LOCAL_QUERIES: usize = 400;
 /// Of a target's time counting ends after the first of these parts, firing after the second, conjunctions and the choice
@@ -138,6 +140,7 @@ impl TargetSearch<'_, '_> {
         if search.similarity_paths {
             self.count_all(similarity_paths(&context.steps, target));
         }
+        self.count_long_paths(&proposing);
         let most = MaxPatterns {
             single: search.max_patterns,
             paired: search.max_patterns * 25 / 2,
@@ -173,6 +176,31 @@ impl TargetSearch<'_, '_> {
             }
             self.count(body);
         }
+    }
+
+    /// Counts paths of three steps and more: each on a part of the sample first, and the best of them on all of it.
+    fn count_long_paths(&mut self, proposing: &[(u32, u32)]) {
+        let (context, search) = (self.context, self.context.search);
+        let t0 = std::time::Instant::now();
+        let found =
+            long_paths(context.graph, &context.steps, proposing, search.min_support, search.max_steps);
+        eprintln!("{} {} long paths in {:?}", self.target.0, found.len(), t0.elapsed());
+        let stride = self.sample.training().count().div_ceil(LOCAL_QUERIES).max(1);
+        let mut tried: Vec<(f64, Body)> = Vec::new();
+        for body in found.into_iter().take(LONG_TRIED * search.max_paths).map(|walk| Body::Path(walk, 1)) {
+            if self.is_late() {
+                return;
+            }
+            let prepared = self.evaluator.prepare(body);
+            let counts = self.sample.count(&prepared, &[1], stride, &mut self.effort)[0];
+            let value = counts.map_or(0.0, |counts| counts.value(search.smoothing));
+            tried.extend((value > 0.0).then_some((value, body)));
+        }
+        tried.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        tried.truncate(search.max_paths);
+        eprintln!("{} {} tried in {:?}", self.target.0, tried.len(), t0.elapsed());
+        self.count_all(tried.into_iter().map(|(_, body)| body).collect());
+        eprintln!("{}  counted in {:?}", self.target.0, t0.elapsed());
     }
 
     /// Counts a body under each of the groundings it may be asked for; its confidence with one.

@@ -4,6 +4,7 @@
 //! [`Rule`]s that are true in it. Up to noise, the facts of a planted target are exactly the answers of
 //! its rule on the other facts, found by exact evaluation.
 
+mod hierarchy;
 mod making;
 mod plant;
 mod write;
@@ -11,7 +12,7 @@ mod write;
 use std::collections::HashSet;
 
 use making::Making;
-use plant::{Plant, plants};
+use plant::plants;
 use rand::RngExt;
 use rand::rngs::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
@@ -53,6 +54,9 @@ pub struct Generator {
     pub skew: f64,
     /// The share of a planted target's facts that goes to *valid*, and again to *test*.
     pub held_out: f64,
+    /// Whether the graph is a hierarchy of classes, parts and instances, which goes by `entities`, `noise`, `held_out`
+    /// and `seed` alone.
+    pub hierarchy: bool,
     /// Seed of every random choice.
     pub seed: u64,
 }
@@ -69,6 +73,7 @@ impl Default for Generator {
             noise: 0.0,
             skew: 1.0,
             held_out: 0.1,
+            hierarchy: false,
             seed: 0,
         }
     }
@@ -87,6 +92,8 @@ pub struct Generated {
 
 /// The most of each: beyond, a slip of the hand is likelier.
 const MOST: usize = 100_000_000;
+/// The fewest entities of a hierarchy.
+const MIN_HIERARCHY: usize = 300;
 
 impl Generator {
     /// The sizes of YAGO3-10, by the paper's count: 123,182 entities and 1.08 million facts.
@@ -102,6 +109,12 @@ impl Generator {
 
     /// Refuses settings that no graph can meet, by name and value.
     pub fn check(&self) -> Result<()> {
+        if self.hierarchy && !(MIN_HIERARCHY..=MOST).contains(&self.entities) {
+            return Err(Error::Setting(format!(
+                "entities of a hierarchy must be from {MIN_HIERARCHY} to {MOST}, but is {}",
+                self.entities
+            )));
+        }
         let bases = if self.rules == 0 { 1 } else { self.rules + plant::MIN_BASES + 1 };
         let counts = [
             ("entities", self.entities, 10),
@@ -126,6 +139,9 @@ impl Generator {
                 return Err(Error::Setting(format!("{name} must be from {least} to {most}, but is {found}")));
             }
         }
+        if self.hierarchy {
+            return Ok(());
+        }
         let pairs = self.entities as f64 * self.entities as f64 * (self.predicates - self.rules) as f64;
         if self.facts as f64 > pairs / 4.0 {
             return Err(Error::Setting(format!(
@@ -139,6 +155,9 @@ impl Generator {
     /// Makes the graph.
     pub fn run(&self) -> Result<Generated> {
         self.check()?;
+        if self.hierarchy {
+            return self.hierarchies();
+        }
         let plants = plants(self.rules, self.predicates);
         let random = |part: u64, rule: usize| stream(self.seed, Purpose::Generate, [part, rule as u64, 0]);
         let mut making = Making::new(self);
@@ -165,27 +184,46 @@ impl Generator {
             };
             making.scatter(plant::first_idle(&plants), rest, &mut random(3, 0));
             splits[0] = making.sorted();
-            for (number, (plant, answers)) in plants.iter().zip(targets).enumerate() {
-                let true_pairs: HashSet<Triple> = answers.iter().copied().collect();
-                let mut strayed = HashSet::new();
-                self.divide(answers, &mut splits, &mut random(4, number), |fact, random| {
-                    if !random.random_bool(self.noise) {
-                        return fact;
-                    }
-                    loop {
-                        let stray = Triple {
-                            head: self.anyone(random),
-                            predicate: plant.target,
-                            tail: self.anyone(random),
-                        };
-                        if !true_pairs.contains(&stray) && strayed.insert(stray) {
-                            return stray;
-                        }
-                    }
-                });
+            for (number, answers) in targets.into_iter().enumerate() {
+                self.divide_noisily(answers, &mut splits, &mut random(4, number));
             }
         }
-        self.finished(splits, &making.property_facts, &plants)
+        let targets = (0..self.rules).map(plant::name);
+        let words = targets.chain(numbered('p', 1, self.predicates - self.rules)).collect();
+        let rules = plants.into_iter().map(|plant| plant.rule).collect();
+        self.finished(splits, &making.property_facts, words, rules)
+    }
+
+    /// Makes a hierarchy; every predicate is a target.
+    fn hierarchies(&self) -> Result<Generated> {
+        let random =
+            |part: u64, number: usize| stream(self.seed, Purpose::Generate, [part, number as u64, 0]);
+        let mut facts = hierarchy::grow(self.entities as u32, &mut random(5, 0));
+        facts.sort_by_key(|fact| fact.predicate);
+        let mut splits: [Vec<Triple>; 4] = Default::default();
+        for facts in facts.chunk_by(|a, b| a.predicate == b.predicate) {
+            let number = facts[0].predicate.index();
+            self.divide_noisily(facts.to_vec(), &mut splits, &mut random(4, number));
+        }
+        let words = hierarchy::NAMES.map(str::to_owned).to_vec();
+        self.finished(splits, &[], words, hierarchy::rules())
+    }
+
+    /// Divides the facts of one target, some of those that are trained on put at random pairs.
+    fn divide_noisily(&self, facts: Vec<Triple>, splits: &mut [Vec<Triple>; 4], random: &mut ChaCha8Rng) {
+        let true_pairs: HashSet<Triple> = facts.iter().copied().collect();
+        let mut strayed = HashSet::new();
+        self.divide(facts, splits, random, |fact, random| {
+            if !random.random_bool(self.noise) {
+                return fact;
+            }
+            loop {
+                let stray = Triple { head: self.anyone(random), tail: self.anyone(random), ..fact };
+                if !true_pairs.contains(&stray) && strayed.insert(stray) {
+                    return stray;
+                }
+            }
+        });
     }
 
     /// Divides facts by the shares: *test*, *valid*, and of the others three to *facts* for one to
@@ -219,12 +257,9 @@ impl Generator {
         &self,
         splits: [Vec<Triple>; 4],
         property_facts: &[PropertyFact],
-        plants: &[Plant],
+        words: Vec<String>,
+        rules: Vec<Rule>,
     ) -> Result<Generated> {
-        let numbered = |letter: char, from: usize, count: usize| -> Vec<String> {
-            let digits = (from + count).to_string().len().max(2);
-            (from..from + count).map(|number| format!("{letter}{number:0digits$}")).collect()
-        };
         let mut takes_part = vec![false; self.entities];
         let ends = splits.iter().flatten().flat_map(|fact| [fact.head, fact.tail]);
         ends.chain(property_facts.iter().map(|fact| fact.entity))
@@ -235,8 +270,6 @@ impl Generator {
             entity[number] = entities.len() as u32;
             entities.extend(takes_part[number].then_some(name));
         }
-        let targets = (0..self.rules).map(plant::name);
-        let words: Vec<String> = targets.chain(numbered('p', 1, self.predicates - self.rules)).collect();
         let mut order: Vec<usize> = (0..words.len()).collect();
         order.sort_by(|&a, &b| words[a].cmp(&words[b]));
         let mut predicate = vec![0; words.len()];
@@ -244,7 +277,11 @@ impl Generator {
         let names = Vocabulary {
             entities: Names::new(entities),
             predicates: Names::new(order.iter().map(|&old| words[old].clone())),
-            properties: Names::new(numbered('q', 1, self.properties)),
+            properties: Names::new(if self.hierarchy {
+                Vec::new()
+            } else {
+                numbered('q', 1, self.properties)
+            }),
         };
         let splits = splits.map(|facts| {
             let renumber = |fact: Triple| {
@@ -259,10 +296,8 @@ impl Generator {
         let property_facts = property_facts
             .iter()
             .map(|fact| PropertyFact { entity: Entity(entity[fact.entity.index()]), ..*fact });
-        let renumbered = |plant: &Plant| {
-            plant
-                .rule
-                .renumbered(|old| Some(Predicate(predicate[old.index()])), Some, Some)
+        let renumbered = |rule: &Rule| {
+            rule.renumbered(|old| Some(Predicate(predicate[old.index()])), Some, Some)
                 .expect("all have a number")
         };
         Ok(Generated {
@@ -272,10 +307,16 @@ impl Generator {
                 splits,
                 property_facts.collect(),
             )?,
-            rules: plants.iter().map(renumbered).collect(),
+            rules: rules.iter().map(renumbered).collect(),
             generator: self.clone(),
         })
     }
+}
+
+/// Names of a letter and a number, all of one length.
+fn numbered(letter: char, from: usize, count: usize) -> Vec<String> {
+    let digits = (from + count).to_string().len().max(2);
+    (from..from + count).map(|number| format!("{letter}{number:0digits$}")).collect()
 }
 
 impl Generated {

@@ -143,7 +143,7 @@ fn leave_one_out(steps: &Steps, body: Body, fact: &Triple, cap: u32) -> u32 {
 mod tests {
     use super::*;
     use crate::graph::{Names, Predicate, Vocabulary};
-    use crate::search::body::{IDENTITY, Pattern};
+    use crate::search::body::Pattern;
 
     #[test]
     fn a_body_fires_on_an_example_as_its_rule_holds_without_the_examples_own_fact() {
@@ -158,8 +158,10 @@ mod tests {
         let steps = Steps::new(data.graph(Background::Train).neighbours());
         let examples = Examples::new(&data);
         assert!(examples.from_valid.iter().any(|&valid| valid));
-        let path =
-            |n: u32| Body::Path([n % 6, n / 6 % 6, if n % 4 == 0 { n % 5 } else { IDENTITY }], 1 + n % 3);
+        let path = |n: u32| {
+            let steps = [n % 6, n / 6 % 6, n % 5];
+            Body::path(&steps[..if n % 4 == 0 { 3 } else { 2 }]).with_min_groundings(1 + n % 3)
+        };
         let mut bodies: Vec<AnyBody> = (0..36).map(path).map(AnyBody::Walked).collect();
         let pattern = |step, constant| Pattern { step, constant };
         bodies.extend((0..6).map(|step| AnyBody::Walked(Body::X(pattern(step, Some(3))))));

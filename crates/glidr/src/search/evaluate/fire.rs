@@ -102,7 +102,7 @@ mod tests {
     use super::*;
     use crate::graph::Neighbours as Index;
     use crate::graph::{Direction, Entity, Predicate, Sizes, Triple};
-    use crate::search::body::{Body, IDENTITY, Pattern, Steps};
+    use crate::search::body::{Body, Pattern, Steps};
     use crate::solve::{Limits, Solver};
 
     const TARGET: Predicate = Predicate(1);
@@ -128,7 +128,7 @@ mod tests {
     fn bodies() -> Vec<Body> {
         let pattern = |step, constant| Pattern { step, constant };
         let mut bodies: Vec<Body> = (0..216)
-            .map(|n| Body::Path([n / 36, n / 6 % 6, if n % 7 == 0 { IDENTITY } else { n % 6 }], 1))
+            .map(|n| Body::path(&[n / 36, n / 6 % 6, n % 6][..if n % 7 == 0 { 2 } else { 3 }]))
             .collect();
         bodies.extend((0..6).map(|step| Body::Both(pattern(step, None), pattern(1, Some(4)))));
         bodies
@@ -217,7 +217,7 @@ mod tests {
         let sample = QuerySample::new(&steps, Predicate(0), &facts, 99, false);
         let evaluator = Sampled::new(&steps, Predicate(0), Limits::default());
         let [there, back] = [0, steps.inverse(0)];
-        let prepared = evaluator.prepare(Body::Path([there, back, there], 1));
+        let prepared = evaluator.prepare(Body::path(&[there, back, there]));
         let count = |max_answers, links| {
             let mut effort = Effort { max_answers, links };
             (sample.count(&prepared, &[1], 1, &mut effort)[0], effort.links)

@@ -7,8 +7,10 @@ mod local;
 mod paths;
 mod patterns;
 mod refine;
+mod walks;
 
 pub(super) use local::local_search;
 pub(super) use paths::{paths, similarity_paths};
 pub(super) use patterns::{MaxPatterns, patterns};
 pub(super) use refine::{Branches, Parent};
+pub(super) use walks::long_paths;

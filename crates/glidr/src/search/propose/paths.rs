@@ -1,7 +1,7 @@
 //! Paths of one or two steps that link the target's own pairs, most pairs first; and similarity paths of three.
 
 use crate::graph::{ClassMatrix, Predicate};
-use crate::search::body::{Body, IDENTITY, Step, Steps};
+use crate::search::body::{Body, Step, Steps};
 
 /// The step that is not there, in a path of one.
 const NONE: usize = usize::MAX;
@@ -19,8 +19,8 @@ pub(in crate::search) fn paths(
     most: usize,
 ) -> Vec<Body> {
     let body = |((first, second), _): (Path, usize)| {
-        let second = if second == NONE { IDENTITY } else { second as Step };
-        Body::Path([first as Step, second, IDENTITY], 1)
+        let steps = [first as Step, second as Step];
+        Body::path(if second == NONE { &steps[..1] } else { &steps })
     };
     counted(graph, target, pairs, min_support).into_iter().take(most).map(body).collect()
 }
@@ -36,7 +36,7 @@ pub(in crate::search) fn similarity_paths(steps: &Steps, target: Predicate) -> V
     }
     paths.push([back, there, there]);
     paths.push([there, there, back]);
-    paths.into_iter().map(|path| Body::Path(path, 1)).collect()
+    paths.iter().map(|path| Body::path(path)).collect()
 }
 
 /// Each path with how many of the pairs it links.
