@@ -26,9 +26,12 @@ pub struct SearchFlags {
     /// Conjunctions of two of these, at most [default: 500]
     #[arg(long, value_name = "COUNT")]
     max_conjunctions: Option<usize>,
-    /// Paths of one or two steps that are counted, at most; 0 leaves them out [default: 1250]
+    /// Paths of one or two steps that are counted, at most, and as many longer ones; 0 leaves them out [default: 1250]
     #[arg(long, value_name = "COUNT")]
     max_paths: Option<usize>,
+    /// Steps of a path, at most: 2 to 5; paths of three and more are walked where the graph is sparse enough [default: 5]
+    #[arg(long, value_name = "COUNT")]
+    max_steps: Option<usize>,
     /// Endpoint patterns of either end, at most; 0 leaves them out [default: 200]
     #[arg(long, value_name = "COUNT")]
     max_patterns: Option<usize>,
@@ -104,6 +107,7 @@ impl SearchFlags {
             max_pool: self.max_pool.unwrap_or(plain.max_pool),
             max_conjunctions: self.max_conjunctions.unwrap_or(plain.max_conjunctions),
             max_paths: self.max_paths.unwrap_or(plain.max_paths),
+            max_steps: self.max_steps.unwrap_or(plain.max_steps),
             max_patterns: self.max_patterns.unwrap_or(plain.max_patterns),
             similarity_paths: plain.similarity_paths && !self.no_similarity_paths,
             min_groundings: plain.min_groundings && !self.no_min_groundings,

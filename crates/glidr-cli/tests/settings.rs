@@ -91,7 +91,11 @@ fn numbers_outside_the_ranges_of_the_page_are_refused_by_name() {
     let folder = folder();
     fs::write(folder.path().join("d.tsv"), "a\tp\tb\nb\tp\tc\nc\tp\ta\na\tp\tc\n").expect("a small file");
     let mut ranges = 0;
-    for [_, name, default, values] in rows(&page, "Training of soft rules") {
+    let training = rows(&page, "Training of soft rules").into_iter().map(|row| (row, false));
+    let search = rows(&page, "Search for rules")
+        .into_iter()
+        .filter(|row| ["max_steps", "smoothing"].contains(&&*row[1]));
+    for ([_, name, default, values], is_search) in training.chain(search.map(|row| (row, true))) {
         let outside: Vec<String> = match values.split_once(" to ") {
             Some((least, most)) => {
                 let [least, most] = [least, most].map(|end| end.parse::<i64>().expect("a number"));
@@ -106,9 +110,15 @@ fn numbers_outside_the_ranges_of_the_page_are_refused_by_name() {
             ranges += 1;
             // What is accepted after all is soon learned.
             let quick = if name == "steps" { "rules = 1" } else { "steps = 1" };
-            fs::write(folder.path().join("s.toml"), format!("{name} = {value}\n{quick}\n"))
-                .expect("a small file");
-            let refused = run(folder.path(), "learn d.tsv --settings s.toml --method soft");
+            let text = if is_search {
+                format!("[search]\n{name} = {value}\n")
+            } else {
+                format!("{name} = {value}\n{quick}\n")
+            };
+            fs::write(folder.path().join("s.toml"), text).expect("a small file");
+            let method = if is_search { "search" } else { "soft" };
+            let refused =
+                run(folder.path(), &format!("learn d.tsv --settings s.toml --method {method} -o m.glidr"));
             assert_eq!(refused.status.code(), Some(1), "{name} = {value}");
             assert!(stderr(&refused).contains(&name), "{name} = {value}: {}", stderr(&refused));
         }

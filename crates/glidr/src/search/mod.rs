@@ -22,7 +22,7 @@ mod trial;
 mod weigh;
 
 pub use body::Kind;
-use body::Steps;
+use body::{MAX_STEPS, Steps};
 use choose::choose;
 use compete::is_exclusive;
 use propose::Branches;
@@ -30,7 +30,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::constraint::KeptConstraint;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::evaluate::Evaluation;
 use crate::graph::{Background, ClassMatrix, Dataset, Predicate};
 use crate::model::{SoftModel, SoftRule};
@@ -72,9 +72,9 @@ pub struct Search {
     pub max_pool: usize,
     /// Conjunctions of two of them, at most.
     pub max_conjunctions: usize,
-    /// Paths of one or two steps that are counted, at most; those that link most facts first.
+    /// Paths of one or two steps that are counted, at most, those that link most facts first; and as many longer ones.
     pub max_paths: usize,
-    /// Steps of a path, at most, 3 to 5 where the graph is sparse enough to walk them; with 2 there are none.
+    /// Steps of a path, at most: 2 to 5. Longer ones than 2 are walked where the graph is sparse enough.
     pub max_steps: usize,
     /// Whether similarity paths of three steps are counted.
     pub similarity_paths: bool,
@@ -221,6 +221,7 @@ impl Search {
         constraints: &[KeptConstraint],
         progress: &dyn Progress,
     ) -> Result<Searched> {
+        self.check()?;
         let graph = data.graph(Background::Train);
         let facts = graph.neighbours();
         for rule in extra {
@@ -258,6 +259,19 @@ impl Search {
 }
 
 impl Search {
+    /// Refuses settings outside their range, by name and value.
+    pub fn check(&self) -> Result<()> {
+        if !(2..=MAX_STEPS).contains(&self.max_steps) {
+            let found = self.max_steps;
+            return Err(Error::Setting(format!("max_steps must be from 2 to {MAX_STEPS}, but is {found}")));
+        }
+        if !(self.smoothing.is_finite() && self.smoothing >= 0.0) {
+            let found = self.smoothing;
+            return Err(Error::Setting(format!("smoothing must be a number of at least 0, but is {found}")));
+        }
+        Ok(())
+    }
+
     /// Whether rules of any shape are answered on the whole graph.
     pub fn is_exact(&self, data: &Dataset) -> bool {
         let entities = data.names().entities.len();

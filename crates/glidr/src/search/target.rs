@@ -181,13 +181,15 @@ impl TargetSearch<'_, '_> {
     /// Counts paths of three steps and more: each on a part of the sample first, and the best of them on all of it.
     fn count_long_paths(&mut self, proposing: &[(u32, u32)]) {
         let (context, search) = (self.context, self.context.search);
-        let t0 = std::time::Instant::now();
-        let found =
-            long_paths(context.graph, &context.steps, proposing, search.min_support, search.max_steps);
-        eprintln!("{} {} long paths in {:?}", self.target.0, found.len(), t0.elapsed());
+        let (min_support, max_steps) = (search.min_support, search.max_steps);
+        let found = long_paths(context.graph, &context.steps, proposing, min_support, max_steps, &mut || {
+            self.is_late()
+        });
         let stride = self.sample.training().count().div_ceil(LOCAL_QUERIES).max(1);
+        // With more paths than facts some would fit by chance.
+        let most = search.max_paths.min(self.pairs.len());
         let mut tried: Vec<(f64, Body)> = Vec::new();
-        for body in found.into_iter().take(LONG_TRIED * search.max_paths).map(|walk| Body::Path(walk, 1)) {
+        for body in found.into_iter().take(LONG_TRIED * most).map(|walk| Body::Path(walk, 1)) {
             if self.is_late() {
                 return;
             }
@@ -197,10 +199,8 @@ impl TargetSearch<'_, '_> {
             tried.extend((value > 0.0).then_some((value, body)));
         }
         tried.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-        tried.truncate(search.max_paths);
-        eprintln!("{} {} tried in {:?}", self.target.0, tried.len(), t0.elapsed());
+        tried.truncate(most);
         self.count_all(tried.into_iter().map(|(_, body)| body).collect());
-        eprintln!("{}  counted in {:?}", self.target.0, t0.elapsed());
     }
 
     /// Counts a body under each of the groundings it may be asked for; its confidence with one.

@@ -7,9 +7,12 @@ use std::collections::{HashMap, HashSet};
 use crate::graph::ClassMatrix;
 use crate::search::body::{IDENTITY, MAX_STEPS, Step, Steps, Walk};
 
+/// Neighbours of an entity on average, at most: three steps of any kind then lead to some hundred entities. Where they are
+/// more there are very many paths, each with many answers.
+const MAX_NEIGHBOURS: usize = 6;
 /// Walks of one length from one end of a pair, at most: with more no walk of this length is taken, as a path over them
 /// has too many answers.
-const MAX_WALKS: usize = 3000;
+const MAX_WALKS: usize = 1000;
 /// What an entity may lead to by one step, at most.
 const MAX_FAN: usize = 100;
 /// Steps that are walked from one end, at most.
@@ -102,17 +105,22 @@ impl Pair<'_> {
     }
 }
 
-/// The paths of three to `max_steps` steps that link at least `min_support` of the pairs, those that link most first. A
-/// pair that has too many is passed over.
+/// Where the graph is sparse, the paths of three to `max_steps` steps that link at least `min_support` of the pairs, those that link most first. A
+/// pair that has too many is passed over, and all that the time does not reach.
 pub(in crate::search) fn long_paths(
     graph: &ClassMatrix,
     steps: &Steps,
     pairs: &[(u32, u32)],
     min_support: usize,
     max_steps: usize,
+    is_late: &mut dyn FnMut() -> bool,
 ) -> Vec<Walk> {
     let mut counts: HashMap<Walk, usize> = HashMap::new();
-    for &(head, tail) in pairs {
+    let is_sparse = graph.linked_pairs() <= MAX_NEIGHBOURS * steps.entities();
+    for &(head, tail) in pairs.iter().filter(|_| is_sparse).filter(|(head, tail)| head != tail) {
+        if is_late() {
+            break;
+        }
         for path in (Pair { graph, steps, head, tail }).paths(max_steps) {
             *counts.entry(path).or_default() += 1;
         }
@@ -121,4 +129,73 @@ pub(in crate::search) fn long_paths(
         counts.into_iter().filter(|(_, count)| *count >= min_support).collect();
     found.sort_by_key(|&(path, count)| (Reverse(count), path));
     found.into_iter().map(|(path, _)| path).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::{Neighbours, Predicate, Sizes, Triple};
+    use crate::search::body::Body;
+
+    /// All paths of three steps and more over entities that differ, tried one after the other.
+    fn plainly(steps: &Steps, (head, tail): (u32, u32), max_steps: usize) -> HashSet<Walk> {
+        let mut found = HashSet::new();
+        let mut open = vec![(vec![head], Vec::<Step>::new())];
+        while let Some((visited, path)) = open.pop() {
+            let at = visited[visited.len() - 1];
+            for step in 0..steps.between() as Step {
+                for &to in steps.from(step, at).iter().filter(|to| !visited.contains(to)) {
+                    let path = [&path[..], &[step]].concat();
+                    if to == tail && path.len() >= 3 {
+                        let Body::Path(walk, _) = Body::path(&path) else { panic!("a path") };
+                        found.insert(walk);
+                    } else if to != tail && path.len() < max_steps {
+                        open.push(([&visited[..], &[to]].concat(), path));
+                    }
+                }
+            }
+        }
+        found
+    }
+
+    #[test]
+    fn all_long_paths_between_the_ends_of_a_pair_are_found() {
+        let facts: Vec<Triple> =
+            (0..44u32).map(|n| Triple::new(n * 7 % 17, n % 3, (n * n + n / 17) % 17)).collect();
+        let sizes = Sizes { entities: 17, predicates: 3, properties: 0 };
+        let (graph, index) = (ClassMatrix::new(sizes, &facts, &[]), Neighbours::new(sizes, &facts, &[]));
+        let steps = Steps::new(&index);
+        let pairs: Vec<(u32, u32)> = index.pairs(Predicate(1)).map(|(head, tail)| (head.0, tail.0)).collect();
+        let mut of_all: HashMap<Walk, usize> = HashMap::new();
+        for &(head, tail) in pairs.iter().filter(|(head, tail)| head != tail) {
+            for max_steps in 3..=MAX_STEPS {
+                let found = (Pair { graph: &graph, steps: &steps, head, tail }).paths(max_steps);
+                assert_eq!(found, plainly(&steps, (head, tail), max_steps), "{head} {tail} {max_steps}");
+                if max_steps == MAX_STEPS {
+                    found.into_iter().for_each(|path| *of_all.entry(path).or_default() += 1);
+                }
+            }
+        }
+        let several = of_all.values().filter(|count| **count > 1).count();
+        assert!(several > 0);
+        let found = long_paths(&graph, &steps, &pairs, 2, MAX_STEPS, &mut || false);
+        assert_eq!(found.len(), several);
+    }
+
+    #[test]
+    fn what_leads_to_too_much_is_not_walked() {
+        // Every head leads to one hub, and the hub to every tail.
+        let hub = 400;
+        let mut facts: Vec<Triple> = (0..200).map(|n| Triple::new(n, 0, n + 200)).collect();
+        facts.extend((0..200).flat_map(|n| [Triple::new(n, 1, hub), Triple::new(hub, 1, n + 200)]));
+        facts.extend((0..200).map(|n| Triple::new(n + 200, 1, n + 200)));
+        facts.extend([Triple::new(0, 2, 401), Triple::new(401, 2, 402), Triple::new(402, 2, 200)]);
+        facts.extend([Triple::new(1, 2, 403), Triple::new(403, 2, 404), Triple::new(404, 2, 201)]);
+        let sizes = Sizes { entities: 405, predicates: 3, properties: 0 };
+        let (graph, index) = (ClassMatrix::new(sizes, &facts, &[]), Neighbours::new(sizes, &facts, &[]));
+        let pairs: Vec<(u32, u32)> = index.pairs(Predicate(0)).map(|(head, tail)| (head.0, tail.0)).collect();
+        let found = long_paths(&graph, &Steps::new(&index), &pairs, 2, MAX_STEPS, &mut || false);
+        let Body::Path(planted, _) = Body::path(&[2, 2, 2]) else { panic!("a path") };
+        assert_eq!(found, [planted]);
+    }
 }

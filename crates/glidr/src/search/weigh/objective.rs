@@ -48,22 +48,31 @@ impl Objective {
     ) -> Self {
         let (mut queries, mut missing, mut candidates) = (Vec::new(), Vec::new(), 0);
         let mut numbers = vec![u32::MAX; sample.labels.len()];
+        let mut is_fired = vec![false; sample.labels.len()];
+        fires.iter().copied().flatten().for_each(|&candidate| is_fired[candidate as usize] = true);
         let counts = |from_valid: bool| with_valid || !from_valid;
         let asked = sample.queries.iter().filter(|q| q.direction == direction && counts(q.from_valid));
         for query in asked.step_by(stride) {
-            let mut number = |counts: &dyn Fn(Label) -> bool| {
+            let mut number = |counts: &dyn Fn(usize) -> bool| {
                 let first = candidates;
                 let labelled = query.candidates.iter().map(|&(_, candidate)| candidate as usize);
-                for candidate in labelled.filter(|&candidate| counts(sample.labels[candidate])) {
+                for candidate in labelled.filter(|&candidate| counts(candidate)) {
                     numbers[candidate] = candidates as u32;
                     candidates += 1;
                 }
                 first..candidates
             };
-            let answers = number(&|label| label == Label::Answer);
-            let negatives =
-                number(&|label| label == Label::Negative || (label == Label::ValidAnswer && !with_valid));
-            queries.push(ListwiseQuery { answers, negatives, uncovered: sample.uncovered(query) as f64 });
+            let answers = number(&|candidate| sample.labels[candidate] == Label::Answer);
+            let is_negative =
+                |label| label == Label::Negative || (label == Label::ValidAnswer && !with_valid);
+            let negatives = number(&|candidate| is_negative(sample.labels[candidate]) && is_fired[candidate]);
+            // Negatives on which no rule fires have score 0, whatever the weights.
+            let of_query = query.candidates.iter().map(|&(_, candidate)| candidate as usize);
+            let idle = of_query
+                .filter(|&candidate| is_negative(sample.labels[candidate]) && !is_fired[candidate])
+                .count();
+            let uncovered = (sample.uncovered(query) + idle) as f64;
+            queries.push(ListwiseQuery { answers, negatives, uncovered });
             missing.push(sample.missing(query, with_valid));
         }
         let renumber = |fires: &&[u32]| {
@@ -259,6 +268,23 @@ mod tests {
             let found = listwise_loss(&objective.queries, &vec![false; objective.candidates], &here);
             let expected = loss(&sample, &scores, direction, with_valid);
             assert!((found - expected).abs() < 1e-9, "{found} against {expected}");
+        }
+    }
+
+    #[test]
+    fn negatives_on_which_no_rule_fires_count_though_they_have_no_place() {
+        let sample = small_sample();
+        let fires: Vec<u32> =
+            (0..sample.labels.len() as u32).filter(|candidate| candidate % 3 != 1).collect();
+        for direction in Direction::BOTH {
+            let objective = Objective::new(&sample, &[&fires], direction, false);
+            let here = scores(objective.candidates, &objective.fires, &[0.7]);
+            let found = listwise_loss(&objective.queries, &vec![false; objective.candidates], &here);
+            let of_all = scores(sample.labels.len(), &[&fires], &[0.7]);
+            let expected = loss(&sample, &of_all, direction, false);
+            assert!((found - expected).abs() < 1e-9, "{found} against {expected}");
+            let all = self::objective(&sample, direction, false);
+            assert!(objective.candidates < all.candidates);
         }
     }
 
