@@ -14,9 +14,9 @@ use crate::settings::ReflexiveFlag;
 #[command(next_help_heading = "Expert settings of the search")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub struct SearchFlags {
-    /// Rules kept of each predicate, and as many priors [default: 30 to 100, by its facts; 0: all]
+    /// Rules kept of each predicate, and as many priors [default: 30 to 300, by its facts; 0: all]
     ///
-    /// 30; of a predicate with many facts one for every 60, up to 100.
+    /// 30; of a predicate with many facts one for every 60, up to 300.
     #[arg(long, value_name = "COUNT", help_heading = USUAL)]
     max_rules: Option<usize>,
     /// Plain rules of a target that these are taken from, at most: paths, and what soft rules stand for; half as many

@@ -18,6 +18,7 @@ mod recovered;
 mod report;
 mod rules;
 mod scaling;
+mod sparse;
 mod stats;
 mod store;
 mod summary;
@@ -56,11 +57,13 @@ pub enum Experiment {
     Check,
     /// Planted constraints that are learned again.
     Constraints,
+    /// Sparse graphs and hierarchies, beside a sampler of rules.
+    Sparse,
 }
 
 impl Experiment {
     /// All of them.
-    pub const ALL: [Experiment; 10] = [
+    pub const ALL: [Experiment; 11] = [
         Experiment::Completion,
         Experiment::Noise,
         Experiment::Variables,
@@ -71,6 +74,7 @@ impl Experiment {
         Experiment::Few,
         Experiment::Check,
         Experiment::Constraints,
+        Experiment::Sparse,
     ];
 
     /// Its name, which is also that of its files.
@@ -86,6 +90,7 @@ impl Experiment {
             "few",
             "check",
             "constraints",
+            "sparse",
         ][self as usize]
     }
 
@@ -102,6 +107,7 @@ impl Experiment {
             Experiment::Few => include_str!("../plans/few.toml"),
             Experiment::Check => include_str!("../plans/check.toml"),
             Experiment::Constraints => include_str!("../plans/constraints.toml"),
+            Experiment::Sparse => include_str!("../plans/sparse.toml"),
         }
     }
 
@@ -122,6 +128,7 @@ impl Experiment {
             Experiment::Few => few::run(plan, choices, &mut store, watch),
             Experiment::Check => check::run(plan, choices, &mut store, watch),
             Experiment::Constraints => recovered::run(plan, choices, &mut store, watch),
+            Experiment::Sparse => sparse::run(plan, choices, &mut store, watch),
             Experiment::Scaling => scaling::run(plan, choices, &mut store, watch),
             _ => {
                 let jobs = grid::jobs(plan, choices)?;

@@ -297,6 +297,10 @@ mod tests {
                         assert_eq!(again::<crate::recovered::Recovered>(result), *result, "{place}");
                         continue;
                     }
+                    Experiment::Sparse => {
+                        assert_eq!(again::<crate::sparse::Reached>(result), *result, "{place}");
+                        continue;
+                    }
                     Experiment::Check => {
                         assert_eq!(again::<crate::check::Detected>(result), *result, "{place}");
                         continue;

@@ -238,7 +238,8 @@ impl Learner {
         let search = Search { seed: self.training.seed, ..self.search };
         let targets = self.training.targets_on(data)?;
         let run = |constraints: &[KeptConstraint]| {
-            search.run(data, soft, proposed, &targets, constraints, &budget.until(PARTS[1]))
+            let time = budget.until(PARTS[1]);
+            search.run_in_rounds(data, soft, proposed, &targets, constraints, &time)
         };
         let mut constraints = checked.kept.clone();
         let mut searched = run(&constraints)?;

@@ -27,7 +27,7 @@ const MAX_ANSWERS: usize = 120;
 const MAX_LINKS: usize = 20_000_000_000;
 /// Rules that are kept of a target where nothing is said: so many of one with few facts, and of one with many, which
 /// has one rule for so many facts.
-pub(super) const MAX_RULES: (usize, usize) = (30, 100);
+pub(super) const MAX_RULES: (usize, usize) = (30, 300);
 const FACTS_PER_RULE: usize = 60;
 /// Single rules that conjunctions are made of, the most confident.
 const CONJOINED: usize = 800;

@@ -39,6 +39,8 @@ pub enum Study {
     Check(Flags),
     /// Planted constraints that are learned again, as facts are mislabelled
     Constraints(Flags),
+    /// Generated hierarchies: long paths, paths of two steps, and a sampler of rules
+    Sparse(Flags),
 }
 
 /// What all studies have in common.
@@ -104,6 +106,7 @@ impl Study {
             Study::Few(flags) => (Experiment::Few, flags),
             Study::Check(flags) => (Experiment::Check, flags),
             Study::Constraints(flags) => (Experiment::Constraints, flags),
+            Study::Sparse(flags) => (Experiment::Sparse, flags),
         };
         if flags.print_plan {
             return output.write(experiment.plan());
