@@ -122,8 +122,17 @@ fn targets(model: &Model) -> BTreeMap<&str, Target> {
 /// The other settings, where they are not the paper's.
 fn others(training: &Training) -> String {
     let value = serde_json::to_value(training).unwrap_or_default();
-    let names =
-        ["init_std", "direct_slot_bias", "joint_loss", "positives", "negatives", "rule_weights", "engine"];
+    let names = [
+        "loss",
+        "candidates",
+        "init_std",
+        "direct_slot_bias",
+        "joint_loss",
+        "positives",
+        "negatives",
+        "rule_weights",
+        "engine",
+    ];
     let differ = training.differences(&Training::default());
     let differ = names.into_iter().filter(|name| differ.iter().any(|other| other == name));
     let show = |name: &str| format!("{name} {}", value[name].to_string().replace(['"', '[', ']'], ""));

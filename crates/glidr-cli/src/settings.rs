@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::Context;
 use clap::{Args, ValueEnum};
 use glidr::internals::infer::Engine;
-use glidr::internals::model::{Negative, Positives, RuleWeights};
+use glidr::internals::model::{Loss, Negative, Positives, RuleWeights};
 use glidr::internals::rule::{Clause, parse_rules};
 use glidr::{Background, Learner, Method, Training};
 
@@ -30,19 +30,20 @@ pub struct SettingFlags {
     /// The paper, exactly: soft rules alone, by its settings
     #[arg(long, conflicts_with_all = ["method", "settings"], help_heading = USUAL)]
     paper: bool,
-    /// Schematic variables, N of the paper, from 2 to 9, X and Y among them [default: 4]
+    /// Schematic variables, N of the paper, from 2 to 9, X and Y among them [default: 3, with --paper 4]
     #[arg(long, value_name = "N")]
     variables: Option<usize>,
     /// Rounds of message passing, `R_max` of the paper, at most 1000 [default: 3]
     #[arg(long, value_name = "R")]
     rounds: Option<usize>,
-    /// Rule definitions per target, at most 10000 [default: 8]
+    /// Rule definitions per target, at most 10000 [default: 16, with --paper 8]
     #[arg(long, value_name = "COUNT")]
     rules: Option<usize>,
     /// Training steps per rule [default: 256, with --paper 2048]
     #[arg(long, value_name = "COUNT")]
     steps: Option<usize>,
-    /// Pairs per batch, half of them positives, from 2 to 65536 [default: 64]
+    /// Pairs per batch, half of them positives, or with the listwise loss the candidates of some queries; from 2 to
+    /// 65536 [default: 128, with --paper 64]
     #[arg(long, value_name = "COUNT")]
     batch: Option<usize>,
     /// Learning rate of `AdamW` [default: 0.15]
@@ -58,7 +59,14 @@ pub struct SettingFlags {
     /// rules start out looking for a way through other entities [default: 0]
     #[arg(long, value_name = "LOGIT", allow_negative_numbers = true)]
     direct_slot_bias: Option<f32>,
-    /// Share of the loss that is taken of the sum of eight rules' scores, so that each learns what the
+    /// What training descends on: pairwise (every positive against every negative, the paper's loss), or listwise (the
+    /// answer of a query against the query's negatives) [default: listwise, with --paper pairwise]
+    #[arg(long, value_name = "LOSS")]
+    loss: Option<LossFlag>,
+    /// With the listwise loss, candidates of a query, its answer among them [default: 16]
+    #[arg(long, value_name = "COUNT")]
+    candidates: Option<usize>,
+    /// Share of the pairwise loss that is taken of the sum of eight rules' scores, so that each learns what the
     /// others miss; the rest is each rule's own, as in the paper [default: 1, with --paper 0]
     #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]
     joint_loss: Option<f32>,
@@ -69,10 +77,10 @@ pub struct SettingFlags {
     positives: Option<PositivesFlag>,
     /// How negatives are drawn: mix (all ways, equally often), or a list of: head (a positive with
     /// another head), tail (with another tail), other (a pair that holds another predicate), any
-    /// (any pair) [default: mix]
+    /// (any pair) [default: mix]; the listwise loss has its own
     #[arg(long, value_name = "WAYS")]
     negatives: Option<String>,
-    /// Weights of soft rules: loss (each by its own validation loss, the paper's way), or learned (those of a target
+    /// Weights of soft rules: loss (each by its own validation loss, the paper's way; with the listwise loss all equal), or learned (those of a target
     /// together, so that the answers of valid stand before others) [default: loss]
     #[arg(long, value_name = "HOW")]
     rule_weights: Option<RuleWeightsFlag>,
@@ -171,6 +179,8 @@ impl SettingFlags {
         set(&mut training.weight_decay, self.weight_decay);
         set(&mut training.init_std, self.init_std);
         set(&mut training.direct_slot_bias, self.direct_slot_bias);
+        set(&mut training.loss, self.loss.map(Into::into));
+        set(&mut training.candidates, self.candidates);
         set(&mut training.joint_loss, self.joint_loss);
         set(&mut training.positives, self.positives.map(Into::into));
         set(&mut training.rule_weights, self.rule_weights.map(Into::into));
@@ -227,6 +237,22 @@ pub struct ReflexiveFlag {
     /// and itself
     #[arg(long, help_heading = EXPERT)]
     pub allow_reflexive: bool,
+}
+
+/// [`Loss`] as a flag.
+#[derive(Clone, Copy, ValueEnum)]
+enum LossFlag {
+    Pairwise,
+    Listwise,
+}
+
+impl From<LossFlag> for Loss {
+    fn from(flag: LossFlag) -> Self {
+        match flag {
+            LossFlag::Pairwise => Loss::Pairwise,
+            LossFlag::Listwise => Loss::Listwise,
+        }
+    }
 }
 
 /// [`RuleWeights`] as a flag.

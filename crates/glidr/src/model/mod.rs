@@ -22,7 +22,7 @@ pub use extract::Extraction;
 pub use rules::RuleModel;
 use serde::{Deserialize, Serialize};
 pub use soft::{Ensemble, SoftModel, SoftRule, View};
-pub use training::{Negative, Positives, RuleWeights, Training};
+pub use training::{Loss, Negative, Positives, RuleWeights, Training};
 
 use crate::constraint::KeptConstraints;
 use crate::error::{Error, Result};

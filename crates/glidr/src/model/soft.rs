@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use super::{Extraction, Training};
+use super::{Extraction, Loss, Training};
 use crate::error::{Error, Result};
 use crate::graph::{
     Background, Dataset, KnowledgeGraph, Names, Predicate, Property, PropertyFact, Sizes, Triple, Vocabulary,
@@ -19,7 +19,7 @@ pub struct SoftRule {
     pub logits: Logits,
     /// Mean validation loss.
     pub loss: f32,
-    /// Its part in the score of its target: l_min / l, or learned.
+    /// Its part in the score of its target: l_min / l, or 1 with the listwise loss, or learned.
     pub weight: f32,
 }
 
@@ -77,12 +77,12 @@ impl SoftModel {
         self.training.targets.is_empty() || self.target(name).is_ok()
     }
 
-    /// The same with the rule weights that validation losses give, where they were learned: those have seen more of
+    /// The same with the rule weights that the loss of training gives, where they were learned: those have seen more of
     /// *valid*.
     #[must_use]
     pub fn with_loss_weights(&self) -> Self {
         let mut model = self.clone();
-        model.ensembles.iter_mut().for_each(Ensemble::weigh_by_loss);
+        model.ensembles.iter_mut().for_each(|ensemble| ensemble.weigh(self.training.loss));
         model
     }
 
@@ -178,15 +178,19 @@ impl Ensemble {
         self.rules.iter().map(weigh).collect()
     }
 
-    /// Gives each rule the weight that its own validation loss earns, as in the paper.
+    /// Gives each rule the weight that the loss of training earns it: by its own validation loss, as in the paper; or all
+    /// the same where their plain sum was trained.
     ///
     /// ```text
     /// weight = l_min / l
     /// ```
-    pub fn weigh_by_loss(&mut self) {
+    pub fn weigh(&mut self, by: Loss) {
         let least = self.rules.iter().map(|rule| rule.loss).fold(f32::INFINITY, f32::min);
         for rule in &mut self.rules {
-            rule.weight = if rule.loss > 0.0 { least / rule.loss } else { 1.0 };
+            rule.weight = match by {
+                Loss::Pairwise if rule.loss > 0.0 => least / rule.loss,
+                _ => 1.0,
+            };
         }
     }
 

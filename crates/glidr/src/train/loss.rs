@@ -1,4 +1,4 @@
-//! The pairwise logistic loss and its derivative.
+//! The pairwise logistic loss and its derivative, and what any loss of some rules says of each.
 
 /// The loss of a batch of scores, positives before negatives, and its derivative by each score.
 ///
@@ -27,27 +27,41 @@ pub fn pairwise_logistic(scores: &[f32], positives: usize) -> (f32, Vec<f32>) {
     (loss as f32, d_scores)
 }
 
+/// A loss of some rules' scores on one batch.
+pub(crate) trait Objective {
+    /// Whether a rule's derivative depends on the scores of others.
+    fn is_joint(&self) -> bool;
+
+    /// From the scores of all pairs, rule by rule, each rule's loss and the derivative of the whole by its scores.
+    fn losses(&self, scores: &[Vec<f32>]) -> Vec<(f32, Vec<f32>)>;
+}
+
 /// How much of the loss is a rule's own, and how much is that of the sum of all.
 ///
 /// ```text
 /// l = own Σ_r l(ŷ_r)  +  together · l(Σ_r ŷ_r)
 /// ```
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Shares {
+pub(crate) struct Pairwise {
+    /// So many pairs, the first ones, are positives.
+    pub positives: usize,
     pub own: f32,
     pub joint_loss: f32,
 }
 
-impl Shares {
-    /// Each rule's own loss, and the derivative of the shared loss by its scores.
-    pub fn losses(self, scores: &[Vec<f32>], positives: usize) -> Vec<(f32, Vec<f32>)> {
+impl Objective for Pairwise {
+    fn is_joint(&self) -> bool {
+        self.joint_loss > 0.0
+    }
+
+    fn losses(&self, scores: &[Vec<f32>]) -> Vec<(f32, Vec<f32>)> {
         let sum = |pair: usize| scores.iter().map(|scores| scores[pair]).sum::<f32>();
-        let d_sums = (self.joint_loss > 0.0).then(|| {
+        let d_sums = self.is_joint().then(|| {
             let sums: Vec<f32> = (0..scores.first().map_or(0, Vec::len)).map(sum).collect();
-            pairwise_logistic(&sums, positives).1
+            pairwise_logistic(&sums, self.positives).1
         });
         let of_rule = |scores: &Vec<f32>| {
-            let (loss, mut d_scores) = pairwise_logistic(scores, positives);
+            let (loss, mut d_scores) = pairwise_logistic(scores, self.positives);
             for d in &mut d_scores {
                 *d *= self.own;
             }
@@ -82,13 +96,13 @@ mod tests {
     #[test]
     fn the_derivative_of_a_shared_loss_agrees_with_a_finite_difference() {
         let scores = [vec![0.9, 0.2, 0.4, 0.1], vec![0.3, 0.5, 0.2, 0.7]];
-        let shares = Shares { own: 0.3, joint_loss: 0.4 };
+        let pairwise = Pairwise { positives: 2, own: 0.3, joint_loss: 0.4 };
         let total = |scores: &[Vec<f32>; 2]| {
             let own: f32 = scores.iter().map(|scores| pairwise_logistic(scores, 2).0).sum();
             let sums: Vec<f32> = (0..4).map(|pair| scores[0][pair] + scores[1][pair]).collect();
-            shares.own * own + shares.joint_loss * pairwise_logistic(&sums, 2).0
+            pairwise.own * own + pairwise.joint_loss * pairwise_logistic(&sums, 2).0
         };
-        for (rule, (_, d)) in shares.losses(&scores, 2).into_iter().enumerate() {
+        for (rule, (_, d)) in pairwise.losses(&scores).into_iter().enumerate() {
             for pair in 0..4 {
                 let at = |by: f32| {
                     let mut other = scores.clone();

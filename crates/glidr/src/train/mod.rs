@@ -7,8 +7,10 @@
 mod adamw;
 mod checkpoint;
 mod cost;
+mod listwise;
 mod loss;
 mod passes;
+mod queries;
 mod rule_weights;
 mod sample;
 mod unit;
@@ -30,7 +32,7 @@ use work::UnitEnd;
 use crate::error::{Error, Result};
 use crate::graph::{Background, Dataset, KnowledgeGraph, Predicate, Split};
 use crate::infer::{Engine, Sparse, Tape};
-use crate::model::{Ensemble, Positives, Provenance, RuleWeights, SoftModel, SoftRule, Training};
+use crate::model::{Ensemble, Loss, Positives, Provenance, RuleWeights, SoftModel, SoftRule, Training};
 use crate::rule::{Clause, Filling, Schema, parse_rules};
 use crate::util::progress::{Progress, Stage};
 
@@ -122,10 +124,14 @@ impl<'d> Run<'d> {
             Positives::All => [graph(Background::Train), graph(Background::Train)],
         };
         let engine = training.engine.chosen(graphs[0].adjacency());
+        let pairs = match training.loss {
+            Loss::Pairwise => training.batch,
+            Loss::Listwise => training.batch.max(training.candidates),
+        };
         let bytes = match engine {
-            Engine::Sparse => Sparse::bytes(&schema, training.rounds, training.batch, graphs[1].adjacency()),
+            Engine::Sparse => Sparse::bytes(&schema, training.rounds, pairs, graphs[1].adjacency()),
             _ => Tape::<64>::bytes(&schema, training.rounds, names.entities.len())
-                .saturating_mul(training.batch.div_ceil(64)),
+                .saturating_mul(pairs.div_ceil(64)),
         };
         if bytes > MAX_BYTES {
             return Err(Error::Setting(format!(
@@ -133,7 +139,7 @@ impl<'d> Run<'d> {
                 MAX_BYTES >> 20,
                 training.variables,
                 training.rounds,
-                training.batch,
+                pairs,
                 names.entities.len(),
                 bytes >> 20
             )));
@@ -153,6 +159,7 @@ impl<'d> Run<'d> {
         let (mut units, mut unit_targets) = (Vec::new(), Vec::new());
         // The sparse engine works on eight rules at the cost of little more than one.
         let block = match engine {
+            _ if training.loss == Loss::Listwise => training.rules,
             _ if training.joint_loss > 0.0 => RULES_PER_UNIT,
             Engine::Sparse => RULES_PER_UNIT,
             _ => (trained.len() * training.rules / MIN_UNITS).clamp(1, RULES_PER_UNIT),
@@ -314,7 +321,9 @@ impl<'d> Run<'d> {
                 rules.map(|(state, &loss)| SoftRule { logits: state.logits.clone(), loss, weight: 1.0 });
             ensembles[place].rules.extend(rules);
         }
-        ensembles.iter_mut().for_each(Ensemble::weigh_by_loss);
+        for ensemble in &mut ensembles {
+            ensemble.weigh(self.training.loss);
+        }
         let names = self.data.names();
         let mut model = SoftModel {
             schema: self.schema,

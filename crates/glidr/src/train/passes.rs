@@ -1,7 +1,7 @@
 //! Both engines behind one door: losses and gradients of some rules on one batch.
 
 use super::Pair;
-use super::loss::Shares;
+use super::loss::Objective;
 use crate::graph::ClassMatrix;
 use crate::infer::{Batch, Engine, Slots, Sparse, Tables, Tape, Weights, lane_width};
 use crate::rule::Schema;
@@ -29,8 +29,8 @@ pub(crate) trait Passes {
     /// The scores of all pairs, rule by rule.
     fn scores(&mut self, rules: &[Weights]) -> Vec<Vec<f32>>;
 
-    /// Each rule's own loss, and the derivative of the shared loss by its weights.
-    fn losses(&mut self, rules: &[Weights], positives: usize, shares: Shares) -> Vec<(f32, Slots)>;
+    /// Each rule's loss, and the derivative of the whole by its weights.
+    fn losses(&mut self, rules: &[Weights], objective: &dyn Objective) -> Vec<(f32, Slots)>;
 }
 
 impl Workspace {
@@ -95,19 +95,20 @@ impl<const W: usize> Passes for ByLanes<'_, W> {
         rules.iter().map(|weights| self.scores_of(&Tables::new(weights, schema, graph))).collect()
     }
 
-    fn losses(&mut self, rules: &[Weights], positives: usize, shares: Shares) -> Vec<(f32, Slots)> {
+    fn losses(&mut self, rules: &[Weights], objective: &dyn Objective) -> Vec<(f32, Slots)> {
         let Task { schema, graph, .. } = self.task;
         // A rule's loss waits for the others' scores only where it is taken of their sum too.
-        let known = (shares.joint_loss > 0.0).then(|| shares.losses(&self.scores(rules), positives));
+        let known = objective.is_joint().then(|| objective.losses(&self.scores(rules)));
         let mut losses = Vec::with_capacity(rules.len());
         for (number, weights) in rules.iter().enumerate() {
             let tables = Tables::new(weights, schema, graph);
             let scores = self.scores_of(&tables);
             let (loss, d_scores) = match &known {
                 Some(known) => known[number].clone(),
-                None => shares.losses(&[scores], positives).remove(0),
+                None => objective.losses(&[scores]).remove(0),
             };
-            losses.push((loss, self.adjoint_of(&tables, weights, &d_scores)));
+            let d_weights = self.adjoint_of(&tables, weights, &d_scores);
+            losses.push((loss, d_weights));
         }
         losses
     }
@@ -119,8 +120,9 @@ struct BySparse<'a> {
     sparse: &'a mut Sparse,
 }
 
-impl Passes for BySparse<'_> {
-    fn scores(&mut self, rules: &[Weights]) -> Vec<Vec<f32>> {
+impl BySparse<'_> {
+    /// The scores of up to eight rules.
+    fn scores_of(&mut self, rules: &[Weights]) -> Vec<Vec<f32>> {
         let Task { schema, rounds, graph, pairs } = self.task;
         let tables: Vec<Tables> =
             rules.iter().map(|weights| Tables::without_matrix(weights, schema, graph)).collect();
@@ -129,23 +131,39 @@ impl Passes for BySparse<'_> {
         (0..rules.len()).map(|rule| scores.iter().map(|lanes| lanes[rule]).collect()).collect()
     }
 
-    fn losses(&mut self, rules: &[Weights], positives: usize, shares: Shares) -> Vec<(f32, Slots)> {
+    /// The adjoint of [`BySparse::scores_of`], to be called right after it.
+    fn adjoint_of(&mut self, rules: &[Weights], losses: &[(f32, Vec<f32>)]) -> Vec<Slots> {
         let Task { schema, graph, pairs, .. } = self.task;
         let mut d_scores = vec![[0.0; Sparse::RULES]; pairs.len()];
-        let mut losses = Vec::new();
-        let scores = self.scores(rules);
-        for (rule, (loss, d)) in shares.losses(&scores, positives).into_iter().enumerate() {
-            d_scores.iter_mut().zip(d).for_each(|(lanes, d)| lanes[rule] = d);
-            losses.push(loss);
+        for (rule, (_, d)) in losses.iter().enumerate() {
+            d_scores.iter_mut().zip(d).for_each(|(lanes, d)| lanes[rule] = *d);
         }
         let d_tables = self.sparse.adjoint(graph, &d_scores);
-        let of_rules = losses.into_iter().zip(d_tables).zip(rules);
-        of_rules
-            .map(|((loss, d_tables), weights)| {
-                let mut d_weights = Slots::zero(&schema);
-                Tables::adjoint(d_tables, weights, graph, &mut d_weights, None);
-                (loss, d_weights)
-            })
-            .collect()
+        let of_rule = |(d_tables, weights): (Tables, &Weights)| {
+            let mut d_weights = Slots::zero(&schema);
+            Tables::adjoint(d_tables, weights, graph, &mut d_weights, None);
+            d_weights
+        };
+        d_tables.into_iter().zip(rules).map(of_rule).collect()
+    }
+}
+
+impl Passes for BySparse<'_> {
+    fn scores(&mut self, rules: &[Weights]) -> Vec<Vec<f32>> {
+        rules.chunks(Sparse::RULES).flat_map(|rules| self.scores_of(rules)).collect()
+    }
+
+    fn losses(&mut self, rules: &[Weights], objective: &dyn Objective) -> Vec<(f32, Slots)> {
+        let losses = objective.losses(&self.scores(rules));
+        let mut d_weights = Vec::with_capacity(rules.len());
+        let is_one_block = rules.len() <= Sparse::RULES;
+        for (rules, losses) in rules.chunks(Sparse::RULES).zip(losses.chunks(Sparse::RULES)) {
+            // What the way back needs is kept of the last eight rules alone.
+            if !is_one_block {
+                self.scores_of(rules);
+            }
+            d_weights.extend(self.adjoint_of(rules, losses));
+        }
+        losses.into_iter().map(|(loss, _)| loss).zip(d_weights).collect()
     }
 }

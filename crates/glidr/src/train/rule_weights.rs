@@ -23,7 +23,7 @@ const NEGATIVES: usize = 30;
 const QUERIES: usize = 2000;
 /// What scores are multiplied by before the softmax.
 const SHARPNESS: f64 = 6.0;
-/// How much weights are held to those by loss.
+/// How much weights are held to those before.
 const L2: f64 = 1.0;
 /// For so many known answers of a query one more may be missing, and its likeliest negative is masked.
 const SMOOTHING: usize = 3;
@@ -43,7 +43,7 @@ struct Fit {
 }
 
 impl SoftModel {
-    /// Fits the rule weights to *valid*; a target of which it has no fact keeps those by loss. `progress` is
+    /// Fits the rule weights to *valid*; a target of which it has no fact keeps those before. `progress` is
     /// told how many targets are done, of how many.
     pub fn learn_rule_weights(&mut self, data: &Dataset, progress: &dyn Progress) -> Result<()> {
         let view = self.view(data, Background::Train)?;
@@ -56,7 +56,7 @@ impl SoftModel {
         let (done, all) = (AtomicUsize::new(0), self.ensembles.len());
         let fitted = |ensemble: &Ensemble| {
             let mut ensemble = ensemble.clone();
-            ensemble.weigh_by_loss();
+            ensemble.weigh(self.training.loss);
             let mut weights: Vec<f64> = ensemble.rules.iter().map(|rule| f64::from(rule.weight)).collect();
             let target = data.names().predicates.find(self.predicates.name(ensemble.target));
             if let Some(target) = target.filter(|_| !weights.is_empty()) {

@@ -32,16 +32,18 @@ const VAIN_DRAWS: usize = 200;
 /// Draws the batches of one target.
 #[derive(Debug)]
 pub(crate) struct Sampler<'d> {
-    seed: u64,
-    target: Predicate,
-    positives: Vec<Pair>,
+    pub(super) seed: u64,
+    pub(super) target: Predicate,
+    pub(super) positives: Vec<Pair>,
     held_out: Vec<Pair>,
     /// What no negative of training may be: the target's facts in *facts* and *train*.
-    known: HashSet<Pair>,
+    pub(super) known: HashSet<Pair>,
     /// What no negative of validation may be: these and the held-out facts.
     known_with_held_out: HashSet<Pair>,
     background: [&'d [Triple]; 2],
     entities: u32,
+    /// Whether no known fact of the target is about an entity and itself.
+    pub(super) irreflexive: bool,
     ways: &'d [Negative],
 }
 
@@ -59,6 +61,7 @@ impl<'d> Sampler<'d> {
             positives: training.positives.of(data, target),
             known_with_held_out: known.iter().chain(&held_out).copied().collect(),
             held_out,
+            irreflexive: known.iter().all(|(head, tail)| head != tail),
             known,
             background,
             entities: data.names().entities.len() as u32,

@@ -7,12 +7,15 @@ use std::ops::Range;
 
 use rand_distr::{Distribution, StandardNormal};
 
-use super::loss::Shares;
+use super::listwise::Listwise;
+use super::loss::{Objective, Pairwise};
 use super::passes::{Task, Workspace};
+use super::queries::AnsweredQuery;
 use super::{AdamW, Pair, Sampler, pairwise_logistic};
 use crate::graph::{ClassMatrix, MaskedGraph, Predicate};
 use crate::infer::{Engine, Slots, Weights};
-use crate::model::Training;
+use crate::model::{Ensemble, Loss, SoftRule, Training};
+use crate::predict::{MessagePassing, SoftTarget};
 use crate::rule::{Filling, Schema};
 use crate::util::random::{Purpose, stream};
 
@@ -101,19 +104,55 @@ impl Unit {
     /// background where they stand in it.
     pub fn train(&mut self, context: &Context, masked: &mut Option<MaskedGraph>, workspace: &mut Workspace) {
         let training = context.training;
-        let (pairs, positives) = context.sampler.training(self.step, training.batch);
+        let step = self.step;
         self.step += 1;
-        let graph = background(context.training_graph, masked, &pairs[..positives]);
         let weights = self.weights(&context.schema);
-        let task = Task { schema: context.schema, rounds: training.rounds, graph, pairs: &pairs };
-        let shares = Shares {
-            own: (1.0 - training.joint_loss) / training.rules as f32,
-            joint_loss: training.joint_loss,
-        };
-        let losses =
-            workspace.with(context.engine, task, |passes| passes.losses(&weights, positives, shares));
+        match training.loss {
+            Loss::Pairwise => {
+                let (pairs, positives) = context.sampler.training(step, training.batch);
+                let graph = background(context.training_graph, masked, &pairs[..positives]);
+                let own = (1.0 - training.joint_loss) / training.rules as f32;
+                let pairwise = Pairwise { positives, own, joint_loss: training.joint_loss };
+                self.descend(context, graph, &pairs, &weights, &pairwise, workspace);
+            }
+            Loss::Listwise => {
+                let count = (training.batch / training.candidates).max(1);
+                let answered = context.sampler.queries(step, count);
+                let answers: Vec<Pair> = answered.iter().map(AnsweredQuery::pair).collect();
+                let graph = background(context.training_graph, masked, &answers);
+                let mut rules = self.predictor(context, graph);
+                let lists = context.sampler.lists(step, &answered, training.candidates, &mut rules);
+                let listwise = Listwise { queries: &lists.queries };
+                self.descend(context, graph, &lists.pairs, &weights, &listwise, workspace);
+            }
+        }
+    }
+
+    /// The rules as they are, ready to rank candidates on a graph.
+    fn predictor<'g>(&self, context: &Context, graph: &'g ClassMatrix) -> SoftTarget<'g> {
+        let rules =
+            self.states.iter().map(|state| SoftRule { logits: state.logits.clone(), loss: 1.0, weight: 1.0 });
+        let ensemble = Ensemble { target: self.target, rules: rules.collect() };
+        let rounds = context.training.rounds;
+        let passing = MessagePassing { rounds, engine: context.engine, extraction: None };
+        SoftTarget::new(&ensemble, context.schema, graph, passing)
+    }
+
+    /// One step against the derivative of a loss on some pairs.
+    fn descend(
+        &mut self,
+        context: &Context,
+        graph: &ClassMatrix,
+        pairs: &[Pair],
+        weights: &[Weights],
+        objective: &dyn Objective,
+        workspace: &mut Workspace,
+    ) {
+        let training = context.training;
+        let task = Task { schema: context.schema, rounds: training.rounds, graph, pairs };
+        let losses = workspace.with(context.engine, task, |passes| passes.losses(weights, objective));
         let mut total = 0.0;
-        for ((state, weights), (loss, mut d_weights)) in self.states.iter_mut().zip(&weights).zip(losses) {
+        for ((state, weights), (loss, mut d_weights)) in self.states.iter_mut().zip(weights).zip(losses) {
             Slots::soft_adjoint(weights, &mut d_weights, &context.schema);
             state.memory.step(
                 &mut state.logits,

@@ -29,15 +29,14 @@ fn power(score: f64) -> f64 {
 /// ```text
 /// loss = − Σ ln (e^s⁺ / (e^s⁺ + Σ e^s⁻ + uncovered)),   summed over the answers of all queries
 /// ```
-#[cfg(test)]
 pub(crate) fn listwise_loss(queries: &[ListwiseQuery], masked: &[bool], scores: &[f64]) -> f64 {
     let mut loss = 0.0;
     for query in queries {
         let negatives = query.negatives.clone().filter(|&at| !masked[at]);
         let others = query.uncovered + negatives.map(|at| power(scores[at])).sum::<f64>();
         for at in query.answers.clone() {
-            let own = power(scores[at]);
-            loss -= (own / (own + others)).ln();
+            // As a difference, it stays finite where nothing is left of an answer far below all others.
+            loss += (power(scores[at]) + others).ln() - scores[at].min(MAX_SCORE);
         }
     }
     loss

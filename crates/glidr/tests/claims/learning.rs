@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use glidr::internals::infer::{Engine, Slots};
-use glidr::internals::model::{Extraction, Positives, Provenance, SoftModel};
+use glidr::internals::model::{Extraction, Loss, Positives, Provenance, SoftModel};
 use glidr::internals::predict::Soft;
 use glidr::internals::train::{Checkpoints, Run, TrainingEnd};
 use glidr::{Dataset, Evaluation, Model, Progress, Stage, Training};
@@ -18,6 +18,11 @@ fn quick() -> Training {
         targets: vec!["uncle".into(), "wife".into()],
         ..Training::default()
     }
+}
+
+/// The same with the listwise loss: four queries of a batch, more rules than are worked on side by side.
+fn listwise() -> Training {
+    Training { loss: Loss::Listwise, candidates: 5, rules: 11, positives: Positives::All, ..quick() }
 }
 
 /// Wants the work to stop when it was asked thirty times.
@@ -81,10 +86,34 @@ fn rules_that_learn_together_give_byte_equal_files_on_any_number_of_threads_too(
 }
 
 #[test]
+fn the_listwise_loss_gives_byte_equal_files_on_any_number_of_threads_too() {
+    for engine in [Engine::Dense, Engine::Sparse] {
+        let training = Training { engine, ..listwise() };
+        let one = bytes(&learn(&training, 1));
+        assert_eq!(one, bytes(&learn(&training, 3)));
+        assert_ne!(one, bytes(&learn(&Training { loss: Loss::Pairwise, ..training }, 1)));
+    }
+}
+
+#[test]
+fn rules_of_the_listwise_loss_have_equal_weights_as_their_plain_sum_was_trained() {
+    let model = learn(&listwise(), 1);
+    let rules = model.ensembles.iter().flat_map(|ensemble| &ensemble.rules);
+    assert!(rules.clone().count() == 22 && rules.clone().all(|rule| rule.weight == 1.0));
+}
+
+#[test]
 fn both_engines_learn_the_same_but_for_the_order_of_summation() {
-    for (positives, joint_loss) in [(Positives::Train, 0.0), (Positives::Train, 1.0), (Positives::All, 0.0)] {
+    let trainings = [
+        quick(),
+        Training { joint_loss: 1.0, ..quick() },
+        Training { positives: Positives::All, ..quick() },
+        // The engines' bounds differ, so only where all candidates compete are their batches the same.
+        Training { candidates: 200, batch: 400, ..listwise() },
+    ];
+    for training in trainings {
         for variables in [2, 3, 4, 5] {
-            let training = Training { variables, positives, joint_loss, steps: 12, ..quick() };
+            let training = Training { variables, steps: 12, ..training.clone() };
             let losses = |engine| -> Vec<f32> {
                 let model = learn(&Training { engine, ..training.clone() }, 1);
                 model.ensembles.iter().flat_map(|ensemble| &ensemble.rules).map(|rule| rule.loss).collect()
@@ -130,23 +159,25 @@ fn a_target_learns_the_same_rules_alone_or_among_others() {
 #[test]
 fn a_run_that_is_stopped_and_resumed_again_and_again_reaches_the_very_same_model() {
     let data = Dataset::families(3);
-    let folder = tempfile::tempdir().expect("a folder for a checkpoint");
-    let path = folder.path().join("checkpoint");
-    let mut rests = 0;
-    let model = loop {
-        let run = Run::new(quick(), &data).expect("sound settings");
-        if rests > 0 {
-            run.load_checkpoint(&path).expect("a sound checkpoint");
-        }
-        let checkpoints = Checkpoints { path: &path, every: Duration::from_mins(1) };
-        let ended = run.train(2, &StopsSoon::default(), Some(checkpoints)).expect("finite logits");
-        if ended == TrainingEnd::Finished {
-            break run.into_model(&());
-        }
-        rests += 1;
-    };
-    assert!(rests > 0, "the run must have been stopped at least once");
-    assert_eq!(bytes(&model), bytes(&learn(&quick(), 1)));
+    for training in [quick(), listwise()] {
+        let folder = tempfile::tempdir().expect("a folder for a checkpoint");
+        let path = folder.path().join("checkpoint");
+        let mut rests = 0;
+        let model = loop {
+            let run = Run::new(training.clone(), &data).expect("sound settings");
+            if rests > 0 {
+                run.load_checkpoint(&path).expect("a sound checkpoint");
+            }
+            let checkpoints = Checkpoints { path: &path, every: Duration::from_mins(1) };
+            let ended = run.train(2, &StopsSoon::default(), Some(checkpoints)).expect("finite logits");
+            if ended == TrainingEnd::Finished {
+                break run.into_model(&());
+            }
+            rests += 1;
+        };
+        assert!(rests > 0, "the run must have been stopped at least once");
+        assert_eq!(bytes(&model), bytes(&learn(&training, 1)));
+    }
 }
 
 #[test]
