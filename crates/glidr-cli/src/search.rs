@@ -16,7 +16,7 @@ use crate::settings::ReflexiveFlag;
 pub struct SearchFlags {
     /// Rules kept of each predicate, and as many priors [default: 30 to 300, by its facts; 0: all]
     ///
-    /// 30; of a predicate with many facts one for every 60, up to 300.
+    /// 30; of a predicate with more than 3000 facts one more for every 40 beyond, up to 300.
     #[arg(long, value_name = "COUNT", help_heading = USUAL)]
     max_rules: Option<usize>,
     /// Plain rules of a target that these are taken from, at most: paths, and what soft rules stand for; half as many

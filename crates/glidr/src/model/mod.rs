@@ -203,7 +203,7 @@ impl Model {
             measures: weighted.measures,
             rating: weighted.rating(),
         };
-        let linked = rules.into_iter().filter(|weighted| weighted.is_reason());
+        let linked = rules.into_iter().filter(WeightedRule::is_reason);
         let mut named: Vec<NamedRule> = linked.map(named).collect();
         named.sort_by(|a, b| b.rating.total_cmp(&a.rating));
         Ok(named.into_iter())

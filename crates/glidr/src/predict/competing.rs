@@ -15,10 +15,13 @@ use crate::graph::{Direction, Entity};
 /// So many numbers are kept at most: on large graphs they are found anew when they are asked for.
 const MAX_KEPT: usize = 1 << 25;
 
-/// ln Σ_q e^{s_q} of every candidate of some queries, which all predicates have in common.
+/// Of every query asked so far the totals of its candidates.
+type Totals = HashMap<(Direction, Entity), Arc<[f64]>>;
+
+/// `ln Σ_q e^{s_q}` of every candidate of some queries, which all predicates have in common.
 #[derive(Default)]
 pub(super) struct Competition {
-    totals: Mutex<HashMap<(Direction, Entity), Arc<[f64]>>>,
+    totals: Mutex<Totals>,
 }
 
 impl Competition {

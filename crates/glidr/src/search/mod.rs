@@ -66,7 +66,7 @@ pub struct Search {
     /// Facts that a rule must find at least, asked for tails and for heads.
     pub min_support: usize,
     /// Rules of a target that are kept, at most; as many more may be priors, which do not link X and Y. 0 keeps all that
-    /// get some weight. Where not given 30, or for a target with many facts one for every 60 of them, up to 300.
+    /// get some weight. Where not given 30, or for a target of more than 3,000 facts one more for every 40 beyond, up to 300.
     pub max_rules: Option<usize>,
     /// Plain rules of a target that these are taken from, at most; half as many may be similarity paths or need several
     /// groundings, and half as many may be endpoint patterns.

@@ -25,10 +25,11 @@ const PROPOSING_FACTS: usize = 1000;
 const MAX_ANSWERS: usize = 120;
 /// Links that all bodies follow when they are counted, at most: about a minute's work.
 const MAX_LINKS: usize = 20_000_000_000;
-/// Rules that are kept of a target where nothing is said: so many of one with few facts, and of one with many, which
-/// has one rule for so many facts.
+/// Rules that are kept of a target where nothing is said, at least and at most: one more for every so many facts beyond
+/// some thousand.
 pub(super) const MAX_RULES: (usize, usize) = (30, 300);
-const FACTS_PER_RULE: usize = 60;
+const MANY_FACTS: usize = 3000;
+const FACTS_PER_RULE: usize = 40;
 /// Single rules that conjunctions are made of, the most confident.
 const CONJOINED: usize = 800;
 /// The groundings that a path of several steps is counted with, at least.
@@ -323,8 +324,8 @@ impl TargetSearch<'_, '_> {
         let mut pool = Pool::new(single, &counting, conjunctions, &self.budget.until(PARTS[2]));
         let pooled = pool.rules.len();
         let brought_up = self.context.is_exclusive.then(|| pool.brought_up(self.evaluator));
-        let many = (self.pairs.len() / FACTS_PER_RULE).clamp(MAX_RULES.0, MAX_RULES.1);
-        let max_rules = search.max_rules.unwrap_or(many);
+        let many = MAX_RULES.0 + self.pairs.len().saturating_sub(MANY_FACTS) / FACTS_PER_RULE;
+        let max_rules = search.max_rules.unwrap_or(many.min(MAX_RULES.1));
         if max_rules > 0 {
             pool.keep_best(&self.sample, max_rules, search.signed, &self.budget.until(PARTS[3]));
         }

@@ -164,7 +164,9 @@ impl Growing<'_> {
             for members in alike.chunks(8) {
                 if self.chance(0.3) {
                     let group = self.one_of(classes);
-                    members.iter().for_each(|&(_, member)| self.add(member, MEMBER_OF, group));
+                    for &(_, member) in members {
+                        self.add(member, MEMBER_OF, group);
+                    }
                     let other = self.one_of(classes);
                     self.add(other, MEMBER_OF, group);
                 }

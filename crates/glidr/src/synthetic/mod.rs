@@ -189,9 +189,9 @@ impl Generator {
             }
         }
         let targets = (0..self.rules).map(plant::name);
-        let words = targets.chain(numbered('p', 1, self.predicates - self.rules)).collect();
-        let rules = plants.into_iter().map(|plant| plant.rule).collect();
-        self.finished(splits, &making.property_facts, words, rules)
+        let words: Vec<String> = targets.chain(numbered('p', 1, self.predicates - self.rules)).collect();
+        let rules: Vec<Rule> = plants.into_iter().map(|plant| plant.rule).collect();
+        self.finished(splits, &making.property_facts, &words, &rules)
     }
 
     /// Makes a hierarchy; every predicate is a target.
@@ -206,7 +206,7 @@ impl Generator {
             self.divide_noisily(facts.to_vec(), &mut splits, &mut random(4, number));
         }
         let words = hierarchy::NAMES.map(str::to_owned).to_vec();
-        self.finished(splits, &[], words, hierarchy::rules())
+        self.finished(splits, &[], &words, &hierarchy::rules())
     }
 
     /// Divides the facts of one target, some of those that are trained on put at random pairs.
@@ -257,8 +257,8 @@ impl Generator {
         &self,
         splits: [Vec<Triple>; 4],
         property_facts: &[PropertyFact],
-        words: Vec<String>,
-        rules: Vec<Rule>,
+        words: &[String],
+        rules: &[Rule],
     ) -> Result<Generated> {
         let mut takes_part = vec![false; self.entities];
         let ends = splits.iter().flatten().flat_map(|fact| [fact.head, fact.tail]);

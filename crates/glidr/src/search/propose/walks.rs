@@ -78,7 +78,9 @@ impl Pair<'_> {
     fn paths(&self, max_steps: usize) -> HashSet<Walk> {
         let there = self.walks(self.head);
         let mut back = self.walks(self.tail);
-        back.iter_mut().for_each(|walks| walks.sort_by_key(|walk| walk.at));
+        for walks in &mut back {
+            walks.sort_by_key(|walk| walk.at);
+        }
         let mut found = HashSet::new();
         for length in 3..=max_steps {
             let (more, fewer) = (length.div_ceil(2), length / 2);
