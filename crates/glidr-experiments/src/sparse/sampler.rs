@@ -1,4 +1,4 @@
-//! A plain sampler of rules, as AnyBURL publishes it (Meilicke et al. 2019): random walks around random facts, each
+//! A plain sampler of rules, as that of `AnyBURL` (Meilicke et al. 2019): random walks around random facts, each
 //! generalised to a rule, whose confidence is estimated on sampled groundings.
 //!
 //! In: a [`Dataset`] and a time. Out: rules with their confidences, to be aggregated by the best confidence. Walks visit

@@ -160,7 +160,7 @@ mod tests {
         assert!(examples.from_valid.iter().any(|&valid| valid));
         let path = |n: u32| {
             let steps = [n % 6, n / 6 % 6, n % 5];
-            Body::path(&steps[..if n % 4 == 0 { 3 } else { 2 }]).with_min_groundings(1 + n % 3)
+            Body::path(&steps[..if n.is_multiple_of(4) { 3 } else { 2 }]).with_min_groundings(1 + n % 3)
         };
         let mut bodies: Vec<AnyBody> = (0..36).map(path).map(AnyBody::Walked).collect();
         let pattern = |step, constant| Pattern { step, constant };

@@ -174,7 +174,9 @@ mod tests {
                 let found = (Pair { graph: &graph, steps: &steps, head, tail }).paths(max_steps);
                 assert_eq!(found, plainly(&steps, (head, tail), max_steps), "{head} {tail} {max_steps}");
                 if max_steps == MAX_STEPS {
-                    found.into_iter().for_each(|path| *of_all.entry(path).or_default() += 1);
+                    for path in found {
+                        *of_all.entry(path).or_default() += 1;
+                    }
                 }
             }
         }
