@@ -225,7 +225,8 @@ impl Learner {
     /// Searches, also among `proposed` rules, counts what was found, chooses the constraints that are used, and mixing
     /// weights where there are soft rules.
     ///
-    /// A small graph is searched with constraints and without, and again where only some of them are used.
+    /// A small graph is searched with constraints and without, and again where only some of them are used; also without
+    /// what soft rules propose.
     fn search(
         &self,
         soft: Option<&SoftModel>,
@@ -237,14 +238,25 @@ impl Learner {
     ) -> Result<Vec<KeptConstraint>> {
         let search = Search { seed: self.training.seed, ..self.search };
         let targets = self.training.targets_on(data)?;
-        let run = |constraints: &[KeptConstraint]| {
+        let run_with = |model: Option<&SoftModel>, constraints: &[KeptConstraint]| {
             let time = budget.until(PARTS[1]);
-            search.run_in_rounds(data, soft, proposed, &targets, constraints, &time)
+            search.run_in_rounds(data, model, proposed, &targets, constraints, &time)
         };
         let mut constraints = checked.kept.clone();
-        let mut searched = run(&constraints)?;
+        let mut searched = run_with(soft, &constraints)?;
         let predictor =
             |searched: &Searched| -> Arc<dyn Predictor> { Arc::new(Rules::new(&searched.train_rules, data)) };
+        // What soft rules propose may fit by chance: on a small graph *valid* is asked whether they shall.
+        let mut proposing = soft.filter(|_| search.local_search > 0);
+        if proposing.is_some() && self.time.is_none() && search.is_exact(data) {
+            let time = budget.until(PARTS[2]);
+            let plain = run_with(None, &constraints)?;
+            let mrr = |searched| self.valid_mrr(predictor(searched), &constraints, data, &time);
+            if mrr(&plain)? > mrr(&searched)? {
+                (searched, proposing) = (plain, None);
+            }
+        }
+        let run = |constraints: &[KeptConstraint]| run_with(proposing, constraints);
         let competing = search.compete(&searched, data, &budget.until(PARTS[1]));
         let time = budget.until(PARTS[2]);
         if constraints.iter().any(|kept| !kept.used_for.is_empty()) {

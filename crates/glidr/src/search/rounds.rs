@@ -69,7 +69,7 @@ impl Search {
 type OfTarget = (SearchReport, Option<TargetRules>, Option<TargetRules>);
 
 impl Searched {
-    /// Of each target what ranks *valid* better; in doubt what is there. What predicates compete with is of the round
+    /// Of each target what ranks *valid* better, else what is there. What predicates compete with is of the round
     /// that has it last.
     fn bettered_by(self, other: Self, predicates: &Names<Predicate>) -> Self {
         let brought_up =
