@@ -146,8 +146,9 @@ impl Tried {
             (0..self.trials.len()).filter(|trial| is_asked(trial) && counts(trial)).collect();
         let (sums, confidences): (Vec<usize>, Vec<usize>) =
             allowed.into_iter().partition(|&trial| self.trials[trial].aggregation == Aggregation::Sum);
-        let best_sum = |end: usize, may_be_signed: bool| {
-            let may_be = |trial: &Trial| may_be_signed || trial.fit.is_some_and(|fit| !fit.signed);
+        // The few rules that are kept for weights of either sign may be others, so both directions take the same ones.
+        let best_sum = |end: usize, signed: bool| {
+            let may_be = |trial: &Trial| trial.fit.is_some_and(|fit| fit.signed == signed);
             let open = sums
                 .iter()
                 .copied()
