@@ -267,7 +267,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(200))]
+        #![proptest_config(ProptestConfig::with_cases(50))]
 
         #[test]
         fn no_label_lies_on_a_crossing_or_on_another_label(picture in random()) {
